@@ -3,10 +3,8 @@
 // shows that tiles, barriers, masks and layouts fit together as the PTX ISA has them; not that a
 // device has them so.
 #include "attention_testing.hpp"
+#include "hopper_testing.hpp"
 #include "mask_tiles.cuh"
-#if !defined(__CUDACC__)
-#include "model.hpp"
-#endif
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -22,24 +20,6 @@ namespace {
 
 template <class T>
 constexpr double tolerance = std::is_same_v<T, float16> ? 2e-3 : 1.5e-2;
-
-/// Calls work(what): once on a device; by the model with copies and products as early and as late
-/// as they may be.
-template <class Work>
-void at_all_times(Work work) {
-#if defined(__CUDACC__)
-  work("");
-#else
-  using hopper::When;
-  for (const auto& [copies, products] :
-       {std::pair{When::early, When::early}, {When::early, When::late}, {When::late, When::late}}) {
-    hopper::copies = copies;
-    hopper::products = products;
-    work(std::string(copies == When::late ? ", late copies" : "") +
-         (products == When::late ? ", late products" : ""));
-  }
-#endif
-}
 
 template <class T>
 void check(Call<T>& call, const std::string& what) {

@@ -325,6 +325,18 @@ BOOST_AUTO_TEST_CASE(ids_and_positions_are_looked_at) {
     BOOST_TEST(said == error);
   };
   const Kernels embedding{look_up}, rope{rotation[0]};
+  const auto check_positions = [&](const std::vector<std::int64_t>& positions, std::int64_t heads,
+                                   const std::string& wrong, const Kernels& kernels) {
+    const std::int64_t count = std::ssize(positions);
+    Call<float> turn;
+    turn.weight(1, {heads, count, 4});
+    turn.input(positions, {count});
+    turn.floating(10000);
+    turn.integer(9);
+    check(turn, prenorm_rope, {heads, count, 4},
+          wrong.empty() ? "" : "rope: position " + wrong + " is not in [0, max_seq_len = 9)",
+          kernels);
+  };
   struct Values {
     std::vector<std::int64_t> values;
     std::string wrong;
@@ -336,22 +348,9 @@ BOOST_AUTO_TEST_CASE(ids_and_positions_are_looked_at) {
     lookup.weight(1, {9, 4});
     check(lookup, prenorm_embedding, {3, 4},
           wrong.empty() ? "" : "embedding: token id " + wrong + " is not in [0, 9)", embedding);
-    Call<float> turn;
-    turn.weight(1, {2, 3, 4});
-    turn.input(values, {3});
-    turn.floating(10000);
-    turn.integer(9);
-    check(turn, prenorm_rope, {2, 3, 4},
-          wrong.empty() ? "" : "rope: position " + wrong + " is not in [0, max_seq_len = 9)", rope);
+    check_positions(values, 2, wrong, rope);
   }
-  const std::vector<std::int64_t> values{0, 9, 12};
-  Call<float> no_sequence;
-  no_sequence.weight(1, {0, 3, 4});
-  no_sequence.input(values, {3});
-  no_sequence.floating(10000);
-  no_sequence.integer(9);
-  check(no_sequence, prenorm_rope, {0, 3, 4}, "rope: position 9 is not in [0, max_seq_len = 9)",
-        {});
+  check_positions({0, 9, 12}, 0, "9", {});
   for (const std::size_t wrong : {0, 127, 128, 4000, 4999}) {  // in shares of several blocks
     std::vector<std::int64_t> many(5000, 8);
     many.back() = 10;
@@ -361,13 +360,7 @@ BOOST_AUTO_TEST_CASE(ids_and_positions_are_looked_at) {
     lookup.weight(1, {9, 4});
     check(lookup, prenorm_embedding, {5000, 4}, "embedding: token id 9 is not in [0, 9)",
           embedding);
-    Call<float> turn;
-    turn.weight(1, {2, 5000, 4});
-    turn.input(many, {5000});
-    turn.floating(10000);
-    turn.integer(9);
-    check(turn, prenorm_rope, {2, 5000, 4}, "rope: position 9 is not in [0, max_seq_len = 9)",
-          rope);
+    check_positions(many, 2, "9", rope);
   }
   Call<float> nothing;  // no id, no launch
   nothing.input(std::vector<std::int64_t>{}, {0});

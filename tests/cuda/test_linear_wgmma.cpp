@@ -2,10 +2,8 @@
 // kernel's own source with a model of Hopper's instructions (hopper/), as test_attention_wgmma.cpp
 // has attention's.
 #include "activations.cuh"
+#include "hopper_testing.hpp"
 #include "product_testing.hpp"
-#if !defined(__CUDACC__)
-#include "model.hpp"
-#endif
 
 #include <tuple>
 
@@ -14,33 +12,17 @@ using namespace prenorm::cuda;
 
 namespace {
 
-/// Calls work(what): once on a device; by the model with copies and products as early and as late
-/// as they may be.
-template <class Work>
-void at_all_times(Work work) {
-#if defined(__CUDACC__)
-  work();
-#else
-  using hopper::When;
-  for (const auto& [copies, products] :
-       {std::pair{When::early, When::early}, {When::early, When::late}, {When::late, When::late}}) {
-    hopper::copies = copies;
-    hopper::products = products;
-    work();
-  }
-#endif
-}
-
 template <class T>
 void check_all(int rows, int d_out, int d_in, int padding) {
   const ProductCase<T> one(rows, d_out, d_in, padding);
-  at_all_times([&] {
-    one.check_sums("v5", [](const auto& p, const T*) { return product_v5(p, Stream{}); });
+  at_all_times([&](const std::string& when) {
+    one.check_sums("v5" + when, [](const auto& p, const T*) { return product_v5(p, Stream{}); });
     one.check(
-        "GELU", [](const auto& p, const T*) { return activated_product_v5<Gelu>(p, Stream{}); },
-        false, [](double a, double, double) { return a * 0.5 * std::erfc(-a / std::sqrt(2.0)); });
+        "GELU" + when,
+        [](const auto& p, const T*) { return activated_product_v5<Gelu>(p, Stream{}); }, false,
+        [](double a, double, double) { return a * 0.5 * std::erfc(-a / std::sqrt(2.0)); });
     one.check(
-        "gate",
+        "gate" + when,
         [](const auto& p, const T* gate) { return gated_product_v5<Silu>(p, gate, Stream{}); },
         false, [](double a, double b, double) { return a / (1 + std::exp(-a)) * b; });
   });
