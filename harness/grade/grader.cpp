@@ -113,6 +113,7 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   result.python = settings.python;
   result.wanted_outputs = wanted_outputs(exam);
   result.memory = static_cast<std::size_t>(settings.memory * 0x1p30);
+  result.forbidden_symbols = exam.rubric.forbidden;
   result.forbidden_calls = exam.rubric.forbidden_calls;
   result.round_float64 = exam.rubric.round_float64;
   // The command that repeats a case. What is graded as a whole is built anew.

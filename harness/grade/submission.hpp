@@ -41,6 +41,7 @@ struct SubmissionOptions {
   double build_seconds = 300;
   bool emulate = false;      // CUDA runs in the emulator even where there is a device
   bool reuse_build = false;  // a kept library serves where no file has changed
+  std::vector<std::string> forbidden_symbols;  // globs of what may not be linked in
   fs::path python = "/usr/bin/python3";
   std::vector<fs::path> hidden;  // that no submission may see: the fixtures
   /// Of outputs: which datasets are read; all, where this is empty.

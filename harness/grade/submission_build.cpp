@@ -88,12 +88,15 @@ AWK
   exit 1
 }
 touch "$TMPDIR/begun"
+# The linker names each object, and each member of an archive, that it takes.
+[ -z "$6" ] || export LDFLAGS="$LDFLAGS -Wl,--trace,--trace"
 mkdir -p "$TMPDIR/build/.cmake/api/v1/query"
 touch "$TMPDIR/build/.cmake/api/v1/query/codemodel-v2"  # CMake then says what its targets make
 cmake -S "$source" -B "$TMPDIR/build" -DCMAKE_BUILD_TYPE=Release -Dprenorm_DIR="$2" \
   -DPRENORM_EMULATE="$4" >"$log" 2>&1 \
   </dev/null 9>&- || fail 'cmake could not configure it'
 cmake --build "$TMPDIR/build" -j "$3" >"$log" 2>&1 </dev/null 9>&- || fail 'it does not compile'
+mv "$log" "$TMPDIR/linked"
 # Takes the one library of that list that exports a solution, if there is one.
 take() {
   found=
@@ -128,9 +131,43 @@ own=$(awk -F/ 'NR == FNR { needed[$0]; next }
   echo "needs $own, which it builds too, and only one library is taken: link it in (STATIC or OBJECT)" >&2
   exit 1
 }
+# What was compiled elsewhere and linked in is no import: "symbol file" of each one that the linker
+# named, and "symbol" of the library's own table, where copies are that it was not told of.
+kit=${2%share/cmake/prenorm}lib/prenorm/
+if [ -n "$6" ]; then
+  awk -v build="$TMPDIR/build/" -v kit="$kit" '
+    /^\(\// && match($0, /\)[^)]*$/) { file = substr($0, 2, RSTART - 2); part = substr($0, RSTART + 1) }
+    /^\/.*\.o$/ { file = $0; part = "" }
+    file != "" && index(file, build) != 1 && index(file, kit) != 1 && !seen[file, part]++ {
+      print file "\t" part
+    }
+    { file = "" }' "$TMPDIR/linked" >"$TMPDIR/foreign"
+  cut -f1 "$TMPDIR/foreign" | sort -u | while IFS= read -r file; do
+    nm -A -g --defined-only "$file" 2>"$log"
+  done | awk -F '\t' 'NR == FNR { taken[$2 == "" ? $1 : $1 ":" $2]; next }
+    match($0, /:[0-9a-f]* [A-Za-z] /) && substr($0, 1, RSTART - 1) in taken {
+      print substr($0, RSTART + RLENGTH) "\t" substr($0, 1, RSTART - 1)
+    }' "$TMPDIR/foreign" - >"$TMPDIR/static"
+  [ "$4" = ON ] || nm --defined-only "$found" 2>"$log" | awk '{ print $NF "\t" }' >>"$TMPDIR/static"
+  cut -f1 "$TMPDIR/foreign" | sort -u | awk '{ print $0 "\t" }' >>"$TMPDIR/static"
+  set -f  # patterns are no file names
+  while IFS='	' read -r symbol file; do
+    for pattern in $6; do
+      # shellcheck disable=SC2254
+      case ${symbol##*/} in
+        $pattern)
+          file=${file##*/}
+          echo "has ${symbol##*/}${file:+ of $file} linked in, which the rubric forbids" >&2
+          exit 3
+          ;;
+      esac
+    done
+  done <"$TMPDIR/static"
+fi
 printf '%020d' "$(stat -c %s "$found")" >&9
 cat "$found" >&9
 )sh";
+constexpr int forbidden_is_linked = 3;  // its exit code
 
 /// What a library takes from elsewhere, one name per line, by the program "$2".
 constexpr const char* list_imports = R"sh(
@@ -176,13 +213,13 @@ void add_program(Digest& digest, const char* name) {
 }
 
 /// The digest of a build: of the name and the files handed in, of what is in the folders of headers
-/// and packages, of the script that builds, and of the compilers here. `scratch` is the folder for
-/// temporary ones. Throws what look_at_snapshot() throws.
+/// and packages, of what may not be linked in, of the script that builds, and of the compilers
+/// here. `scratch` is the folder for temporary ones. Throws what look_at_snapshot() throws.
 std::string build_key(const std::string& name, const std::string& files, const fs::path& scratch,
-                      std::span<const fs::path> folders) {
+                      std::span<const fs::path> folders, const std::string& forbidden) {
   Digest digest;
   // Messages name sources by where they lay when they were built, which told() knows here alone.
-  digest.add(name).add(scratch.string()).add(files).add(build_project);
+  digest.add(name).add(scratch.string()).add(files).add(forbidden).add(build_project);
   for (const fs::path& each : folders) digest.add(look_at_snapshot(each).digest);
   for (const char* program : {"/usr/bin/c++", "/usr/bin/cc", "/usr/bin/ld", "/usr/bin/cmake",
                               "/usr/local/cuda/bin/nvcc", "/usr/lib/x86_64-linux-gnu/libc.so.6"}) {
@@ -270,9 +307,12 @@ void Submission::build() {
   place.box.readable = {place.submission, given[0], given[1]};
   // Without a sandbox, a submission could change what is kept.
   const bool may_keep = options_.sandbox != SandboxKind::none;
+  const std::string forbidden = joined(options_.forbidden_symbols, "\n");
   std::string key;
-  if (may_keep)
-    key = build_key(root_.filename().string(), files, folder_->path().parent_path(), given);
+  if (may_keep) {
+    key = build_key(root_.filename().string(), files, folder_->path().parent_path(), given,
+                    forbidden);
+  }
   if (may_keep && options_.reuse_build) {
     if (const fs::path kept = kept_build(key); !kept.empty()) {
       library_ = folder_->path() / "library.so";
@@ -284,7 +324,7 @@ void Submission::build() {
   Process::Command shell{
       "/bin/sh",
       {"-c", build_project, "build", place.submission.string(), package.string(), "2",
-       emulated ? "ON" : "OFF", kind == SubmissionKind::cuda ? "sources" : "project"},
+       emulated ? "ON" : "OFF", kind == SubmissionKind::cuda ? "sources" : "project", forbidden},
       {},
       std::nullopt,
       false};
@@ -301,8 +341,10 @@ void Submission::build() {
   } catch (const ProcessTimeout&) {
     fail(Status::compile_error, "is not built within " + seconds_text(options_.build_seconds));
   } catch (const ProcessEnded& end) {
-    const bool is_refusal = end.how.exit_code == 1 && !end.error.empty();
-    fail(Status::compile_error, is_refusal ? end.error : end.what());
+    const bool is_linked = end.how.exit_code == forbidden_is_linked;
+    const bool is_refusal = (is_linked || end.how.exit_code == 1) && !end.error.empty();
+    fail(is_linked && is_refusal ? Status::sandbox_violation : Status::compile_error,
+         is_refusal ? end.error : end.what());
   } catch (const std::exception& error) {
     fail(Status::compile_error, error.what());
   }

@@ -11,8 +11,9 @@ import subprocess
 import pytest
 
 import elf
-from grading import best_sandbox, grade, rubric
+from grading import best_sandbox, grade, in_sandboxes, need, rubric
 from places import ROOT, built, home
+from submissions import PROJECT
 
 
 def listed(path):
@@ -249,3 +250,56 @@ def test_a_forbidden_name_is_found_without_sections(word, forbidding, tmp_path):
     bare = without_sections(library, tmp_path / "mine.so")
     assert forbidding(word, library) == forbidding(word, bare) == VIOLATION
     assert forbidding("no_such_*", bare) == ("PASSED", 1)
+
+
+# What is linked in is taken from nobody: a project that has another's code beside its own.
+FAST = {"relu": "float fast_relu(float x) { return x < 0 ? 0 : x; }",
+        "other": "float slow_relu(float x) { return x < 0 ? 0 : x; }"}
+FASTER = """
+#include <prenorm/prenorm.hpp>
+extern "C" float {0}(float);
+template <class T>
+void relu(prenorm::View<const T> x, prenorm::View<T> y) {{
+  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = {0}(x[i]);
+}}
+PRENORM_SOLUTION(kDLCPU)
+PRENORM_EXPORT_FOR(relu, relu, float)
+"""
+LINKED = "target_link_libraries(mine PRIVATE ${CMAKE_SOURCE_DIR}/libfast.a -Wl,--exclude-libs,ALL%s)"
+COPIED = ("file(COPY_FILE ${CMAKE_SOURCE_DIR}/libfast.a ${CMAKE_BINARY_DIR}/libmine.a)\n"
+          "target_link_libraries(mine PRIVATE ${CMAKE_BINARY_DIR}/libmine.a -Wl,--exclude-libs,ALL)")
+OWN_LIBRARY = ('file(WRITE ${CMAKE_BINARY_DIR}/own.cpp "extern \\"C\\" float own(float x) { return x < 0 ? 0 : x; }")\n'
+               "add_library(own STATIC ${CMAKE_BINARY_DIR}/own.cpp)\n"
+               "set_target_properties(own PROPERTIES POSITION_INDEPENDENT_CODE ON)\n"
+               "target_link_libraries(mine PRIVATE own)")
+LINKS = {  # what CMakeLists.txt says, what is called, what is forbidden, and what is said
+    "stripped": (LINKED % " -s", "fast_relu", "fast_*", "has fast_relu of libfast.a:relu.o linked in"),
+    "copied": (COPIED, "fast_relu", "fast_*", "has fast_relu linked in"),
+    "by_name": (LINKED % "", "slow_relu", "libfast*", "has libfast.a linked in"),
+    "another_member": (LINKED % "", "slow_relu", "fast_*", None),
+    "own_library": (OWN_LIBRARY, "own", "fast_*", None),
+}
+
+
+@in_sandboxes(LINKS, slow=["by_name", "another_member", "own_library"])
+def test_what_is_linked_in_is_found(name, sandbox, tmp_path):
+    need(sandbox)
+    words, called, forbidden, why = LINKS[name]
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "CMakeLists.txt").write_text(PROJECT.format(name="mine") + words)
+    (mine / "solution.cpp").write_text(FASTER.format(called))
+    for part, text in FAST.items():
+        (tmp_path / f"{part}.c").write_text(text)
+        subprocess.run(["gcc", "-c", "-O1", "-fPIC", f"{part}.c"], cwd=tmp_path, check=True)
+    subprocess.run(["ar", "rc", mine / "libfast.a", *(f"{part}.o" for part in FAST)], cwd=tmp_path, check=True)
+    (tmp_path / "rubric.toml").write_text(
+        rubric("One of them", {"float32": 'dtypes = ["float32"]'}, {"relu": ("relu", 1)},
+               more=f'forbidden = ["{forbidden}"]\n'))
+    _, report, printed = grade(mine, "--rubric", tmp_path / "rubric.toml", "--sandbox", sandbox,
+                               tmp=tmp_path)
+    if why is None:
+        assert (report["status"], report["earned"]) == ("PASSED", 1), printed
+    else:
+        assert (report["status"], report["earned"]) == VIOLATION, printed
+        assert report["message"] == why + ", which the rubric forbids"
