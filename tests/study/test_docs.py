@@ -41,7 +41,7 @@ NOT_RUN = [
     (r"\./prenorm profile", "a build of its own, and minutes: test_profile.py"),
     (r"ncu ", "a device, and its profiler: test_profile_counters.py"),
     (r"\./prenorm verify --solution rmsnorm\.cu", "files of a notebook: test_cuda_notebook.py"),
-    (r"\./prenorm emulate", "programs that the page does not have: test_emulate.py"),
+    (r"\./prenorm emulate (?!reverse)", "programs that the page does not have: test_emulate.py"),
     (r"\./prenorm watch", "goes on until q is pressed: test_watch.py"),
     (r"cmake |ctest ", "builds the project: test_package.py"),
     (r"apt-get |docker ", "installs packages, makes an image"),
@@ -51,7 +51,7 @@ NOT_RUN = [
 if not shutil.which("nvcc"):
     NOT_RUN.append((r"nvcc |.*librelu_cuda", "there is no nvcc"))
 # Commands that report a failure, or that nothing is written yet; all others succeed.
-FAILING = r"\./prenorm grade |.*--solution mistakes/|.*fixtures check|.*librelu|.*mine/solution\.cu"
+FAILING = r"\./prenorm (grade|emulate) |.*--solution mistakes/|.*fixtures check|.*librelu|.*mine/solution\.cu"
 
 
 def name(path):
@@ -158,7 +158,7 @@ def follow(path, shell):
                 if why_not(command):
                     continue
                 code, told = shell.run(command)
-                said += told
+                said += told.replace(f"{shell.folder}/", "")
                 codes = (0, 1, 3) if re.match(FAILING, command) else (0,)
                 assert code in codes, f"{name(path)}:{line}: {command}: {code}\n{told}"
                 ran += 1
