@@ -18,7 +18,7 @@ import pytest
 from conftest import slow_but
 from places import ROOT
 
-SLOW_SHARES = 4  # shares.py
+SLOW_SHARES = 6  # shares.py
 
 PROGRAMS = ROOT / "tests/emulator/programs"
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu") if path.stem != "bugs")

@@ -17,7 +17,7 @@ import pytest
 from conftest import make_home
 from places import ROOT
 
-SLOW_SHARES = 2  # shares.py
+SLOW_SHARES = 4  # shares.py
 
 
 def record(*words, code=0, **variables):

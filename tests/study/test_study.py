@@ -201,7 +201,7 @@ def click(chromium, expression):
     chromium.click(**middle(chromium, expression))
 
 
-@pytest.mark.parametrize("look", share(LOOKS, 2))
+@pytest.mark.parametrize("look", share(LOOKS, 4))
 def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, site, shots,
                                                                       look):
     chromium.look(**LOOKS[look])

@@ -24,7 +24,7 @@ from attacks import write_over
 from grading import best_sandbox, grade, in_sandboxes, need, rubric, state, without_torch
 from places import ROOT, SUBMISSIONS, built
 
-SLOW_SHARES = 2  # shares.py
+SLOW_SHARES = 4  # shares.py
 
 HABITS = SUBMISSIONS / "honest" / "habits"
 
