@@ -79,6 +79,8 @@ def complete(path, results, target):
         if result["solution"] == record["solution"]:
             record["problems"].setdefault(result["problem"], {}).setdefault(
                 result["case"], recorded_case(result))
+    record["problems"] = {problem: ran for problem, cases in record["problems"].items() if (ran := {
+        name: case for name, case in cases.items() if case["status"] != "NOT_IMPLEMENTED"})}
     target.write_text(text_of(record))
 
 
