@@ -34,7 +34,7 @@ without_web() {
   sed 's/ .*//; s/.*/int &(void) { return -1; }/' "$folder/names" >"$folder/web.c"
   sed 's/.* //; s/$/ { global: *; };/' "$folder/names" | sort -u >"$folder/web.map"
   cc -shared -fPIC -s -Wl,-soname,libcurl.so.4 "-Wl,--version-script=$folder/web.map" -o "$kit/lib/libcurl.so.4" \
-    "$folder/web.c"
+    "$folder/web.c" || return
   removed=yes
   while [ -n "$removed" ]; do
     removed=

@@ -142,14 +142,15 @@ if [ -n "$6" ]; then
       print file "\t" part
     }
     { file = "" }' "$TMPDIR/linked" >"$TMPDIR/foreign"
-  cut -f1 "$TMPDIR/foreign" | sort -u | while IFS= read -r file; do
+  cut -f1 "$TMPDIR/foreign" | sort -u >"$TMPDIR/files"
+  while IFS= read -r file; do
     nm -A -g --defined-only "$file" 2>"$log"
-  done | awk -F '\t' 'NR == FNR { taken[$2 == "" ? $1 : $1 ":" $2]; next }
+  done <"$TMPDIR/files" | awk -F '\t' 'NR == FNR { taken[$2 == "" ? $1 : $1 ":" $2]; next }
     match($0, /:[0-9a-f]* [A-Za-z] /) && substr($0, 1, RSTART - 1) in taken {
       print substr($0, RSTART + RLENGTH) "\t" substr($0, 1, RSTART - 1)
     }' "$TMPDIR/foreign" - >"$TMPDIR/static"
   [ "$4" = ON ] || nm --defined-only "$found" 2>"$log" | awk '{ print $NF "\t" }' >>"$TMPDIR/static"
-  cut -f1 "$TMPDIR/foreign" | sort -u | awk '{ print $0 "\t" }' >>"$TMPDIR/static"
+  awk '{ print $0 "\t" }' "$TMPDIR/files" >>"$TMPDIR/static"
   set -f  # patterns are no file names
   while IFS='	' read -r symbol file; do
     for pattern in $6; do

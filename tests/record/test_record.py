@@ -76,6 +76,7 @@ def functions_of(library, kind):
 
 @pytest.mark.slow
 def test_the_kit_has_what_a_record_needs(kit):
+    assert kit.stat().st_size < 60e6
     unpacked = kit.parent / "unpacked"
     # Beside a checkout, whose fixtures it then uses, both travel together.
     alone = subprocess.run("tar -c --exclude=./share/prenorm/fixtures . | xz -9 | wc -c", shell=True, cwd=unpacked,
