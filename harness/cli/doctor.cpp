@@ -4,6 +4,7 @@
 #include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "grade/grade_settings.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
@@ -113,6 +114,9 @@ std::optional<std::string> device(SolutionPool& pool) {
 void look_at_tools(Findings& findings, SolutionPool& pool) {
   findings.optional("C++ compiler", first_of({"c++ --version", "g++ --version"}),
                     "needed to build solutions, not to run them (Debian: g++)");
+  findings.optional("Python",
+                    first_of({std::string(system_python) + " --version", "python3 --version"}),
+                    "needed by Python submissions, notebooks and study (Debian: python3)");
   findings.optional("BLAS", blas(), "libopenblas.so.0 not found; the reference and fast need it");
   findings.optional("CUDA device", device(pool), "CUDA solutions are skipped");
   findings.optional("nvcc", output_of("nvcc --version | grep release"),

@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "base/paths.hpp"
 #include "cli/commands.hpp"
+#include "grade/grade_settings.hpp"
 #include "solution/solution.hpp"
 
 #include <cerrno>
@@ -19,14 +20,16 @@ int study(std::vector<std::string> words) {
   if (!fs::exists(builder)) throw UsageError(builder.string() + ": not found");
   std::error_code ignored;
   ::setenv("PRENORM_HOME", fs::absolute(home(), ignored).c_str(), 1);
-  const std::string python = PRENORM_PYTHON;
+  // Debian's has the packages that the builder needs. Looked for now: what was built when there was
+  // no Python finds one that was installed later.
+  const std::string python = fs::exists(system_python) ? system_python : "python3";
   // -B: write no bytecode into an installation.
   words.insert(words.begin(), {python, "-B", builder.string()});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
-  throw UsageError(python + ": " + std::strerror(errno));
+  throw UsageError(python + ": " + std::strerror(errno) + " (Debian: python3)");
 }
 
 }  // namespace
