@@ -341,7 +341,9 @@ def ladder(problem):
 
 def versions(problem):
     """The versions of a problem's CUDA code, {solution: name}, as its ladder has them:
-    {"cuda-naive": "v1, naive", "cuda/v2": "v2", "cuda": "v3, launched"}."""
+    {"cuda-naive": "v1, naive", "cuda/v2": "v2", "cuda": "v3, launched"}; {} without CUDA code."""
+    if not any(problem in _exports(path, "PRENORM_CUDA_EXPORT") for path in _folder("cuda").glob("*.cu")):
+        return {}
     variants = set()
     for path in _folder("cuda").glob("*.cu"):
         text = path.read_text()

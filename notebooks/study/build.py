@@ -6,14 +6,16 @@ Pages are files that need no server, no network and, except for the formulae, no
 
 import argparse
 import concurrent.futures
+import fcntl
 import json
 import multiprocessing
 import os
-import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from files import copy, put
 
 HERE = Path(__file__).resolve().parent
 NOTEBOOKS = HERE.parent
@@ -38,17 +40,16 @@ def words(arguments):
                     "with its reference and its kernels side by side, and an index.",
         epilog=f"Examples:\n"
                f"  {PROGRAM} study                       the whole site, some minutes; then what changed\n"
-               f"  {PROGRAM} study --notebook rmsnorm    only one page; the others stay as they are\n\n"
+               f"  {PROGRAM} study --notebook rmsnorm    one page, if it would change; the others stay as they are\n\n"
                "Exit code: 0 the site is complete, 1 a notebook failed (its page says where), 2 an\n"
                "argument or file that cannot be used")
     parser.add_argument("--output", metavar="DIR", type=Path, default=output,
                         help="where the site goes (default: build/study in the checkout, else "
                              "./study)")
     parser.add_argument("--notebook", metavar="NAME", action="append", default=[],
-                        help="execute only this one; other pages stay as they are (may be "
-                             "repeated)")
+                        help="make only this page; others stay as they are (may be repeated)")
     parser.add_argument("--all", action="store_true",
-                        help="execute every notebook (default: those whose page would change)")
+                        help="execute each of them (default: those whose page would change)")
     parser.add_argument("--notebooks", metavar="DIR", type=Path, default=NOTEBOOKS,
                         help="where the notebooks are (default: those of prenorm)")
     parser.add_argument("--jobs", metavar="N", type=int, default=len(os.sched_getaffinity(0)),
@@ -76,14 +77,18 @@ def find_notebooks(folder, wanted):
 
 
 def open_folder(folder):
-    """Makes the folder of the site; what an earlier run wrote of it: {"pages": {name: facts}, ...}."""
+    """Makes the folder of the site, and keeps other studies out until this one ends; what an earlier
+    run wrote of it: {"pages": {name: facts}, ...}."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
         manifest = folder / MANIFEST
         if manifest.exists():
             earlier = json.loads(manifest.read_text())
             return {**earlier, "pages": dict(earlier["pages"])}
         is_ours = not any(folder.iterdir())
+    except BlockingIOError:
+        raise Unusable(f"--output {folder}: another study writes there now") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Unusable(f"--output {folder}: {error}") from None
     if not is_ours:
@@ -93,7 +98,7 @@ def open_folder(folder):
 
 
 def write_manifest(folder, **facts):
-    (folder / MANIFEST).write_text(json.dumps(facts, indent=1) + "\n")
+    put(folder / MANIFEST, json.dumps(facts, indent=1) + "\n")
 
 
 def find_katex(folder):
@@ -107,15 +112,12 @@ def find_katex(folder):
 def copy_assets(folder, katex):
     """Styles, scripts and fonts: all that the pages load."""
     assets = folder / "assets"
-    shutil.rmtree(assets, ignore_errors=True)
-    (assets / "katex/fonts").mkdir(parents=True)
     for path in find_katex(katex):
-        shutil.copyfile(path, assets / "katex" / path.name)
-    fonts = sorted((katex / "fonts").glob("*.woff2")) or sorted((katex / "fonts").iterdir())
-    for path in fonts:
-        shutil.copyfile(path, assets / "katex/fonts" / path.name)
+        copy(path, assets / "katex" / path.name)
+    for path in sorted((katex / "fonts").glob("*.woff2")) or sorted((katex / "fonts").iterdir()):
+        copy(path, assets / "katex/fonts" / path.name)
     for path in (*HERE.glob("*.css"), *HERE.glob("*.js"), NOTEBOOKS / "prenorm/sides.css"):
-        shutil.copyfile(path, assets / path.name)
+        copy(path, assets / path.name)
 
 
 # notebooks ---------------------------------------------------------------------------------------
@@ -230,10 +232,12 @@ def build(chosen):
                if (folder / page["file"]).exists()}
     results = inputs.of_results(ROOT, home)
     shared = inputs.of_every_page(results, found)
-    current = {name: inputs.digest([path], shared) for name, path in found.items()}
+    # Of a page's links, those stay that lead to a page of the site.
+    linked = sorted({*names, *earlier} if chosen.notebook else found)
+    current = {name: inputs.digest([path], shared, linked) for name, path in found.items()}
     rest = [shared, inputs.of_the_rest(ROOT, [each.path for each in documents.find(ROOT)],
-                                       find_katex(chosen.katex), list(found))]
-    if not (chosen.notebook or chosen.all):
+                                       find_katex(chosen.katex), linked)]
+    if not chosen.all:
         names = [name for name in names if is_stale(earlier.get(name), current[name])]
         if not names and earlier == manifest["pages"] and manifest.get("rest") == rest:
             print("nothing has changed", file=sys.stderr)
@@ -244,10 +248,14 @@ def build(chosen):
     executed = execute_named([found[name] for name in names], home, chosen.jobs)
     kept = {name: page for name, page in earlier.items()
             if name not in executed and (chosen.notebook or name in found)}
-    site = pages.Site(folder, pages.Facts(answers(folder, results, pages.ask)), list(found), kept)
+    problems = pages.problems_of(names if chosen.notebook else None)
+    known = answers(folder, results, problems, pages.ask)
+    site = pages.Site(folder, pages.Facts(known, results), found, kept)
     for name, (notebook, failure, _) in executed.items():
         site.add(name, notebook, failure)
         site.pages[name]["inputs"] = current[name]
+    if not chosen.notebook:
+        site.add_components()
     site.write()
     for name, page in earlier.items():
         if name not in site.pages:
@@ -257,17 +265,21 @@ def build(chosen):
     return 1 if any(failure for _, failure, _ in executed.values()) else 0
 
 
-def answers(folder, digest, ask):
-    """The harness's answers: those of an earlier run, unless what they tell of has changed."""
+def answers(folder, digest, problems, ask):
+    """The harness's answers, {problem: answers}: those of earlier runs, and new ones for these problems
+    unless what they tell of is as it was."""
     path = folder / ANSWERS
     try:
-        known = json.loads(path.read_text())
-    except (OSError, ValueError):  # there are none yet, or a run was interrupted while it wrote them
+        known = dict(json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):  # there are none yet
         known = {}
-    if known.get("inputs") != digest:
+    missing = [each for each in problems if known.get(each, {}).get("inputs") != digest]
+    if missing:
+        what = missing[0] if len(missing) == 1 else f"{len(missing)} problems"
+        print(f"running the cases and the known mistakes of {what}", file=sys.stderr)
         begun = time.monotonic()
-        known = {"inputs": digest, **ask()}
-        path.write_text(json.dumps(known))
+        known |= {problem: {"inputs": digest, **answer} for problem, answer in ask(missing).items()}
+        put(path, json.dumps(known))
         print(f"results and mistakes: {time.monotonic() - begun:.1f} s", file=sys.stderr)
     return known
 
@@ -295,6 +307,10 @@ def main():
         return build(chosen)
     except Unusable as error:
         print(f"{PROGRAM} study: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:  # a disk that is full, say
+        print(f"{PROGRAM} study: {error.filename or 'a file'}: {error.strerror}; pages that are "
+              "not written yet are as they were", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -3,10 +3,10 @@
 import html
 import os
 import re
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from files import copy
 from nbconvert.filters import markdown2html
 
 # The reading order; others follow by name.
@@ -57,7 +57,6 @@ def find(root):
 def render(root, documents, folder, pages):
     """Renders the documents, and copies their pictures into the site's folder. `pages` are the site's
     pages of notebooks, {path: file}."""
-    shutil.rmtree(folder / PICTURES, ignore_errors=True)
     files = {document.path: document.file for document in documents} | {Path("README.md"): "index.html"}
     files |= pages
     for document in documents:
@@ -107,6 +106,5 @@ def _link(found, path, files):
 
 def _picture(root, path, source, folder):
     picture = root / _resolve(path, source)
-    (folder / PICTURES).mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(picture, folder / PICTURES / picture.name)
+    copy(picture, folder / PICTURES / picture.name)
     return (PICTURES / picture.name).as_posix()

@@ -16,6 +16,7 @@ import documents
 import prenorm
 import search
 import tour
+from files import put
 from prenorm import panes, program, sides, sources
 from prenorm.program import Count
 
@@ -36,30 +37,53 @@ LONG_CELL = 16  # lines; a longer one is folded
 
 # results -----------------------------------------------------------------------------------------
 
-def ask():
-    """What Facts are made from: one run of `prenorm verify`, one of `prenorm mistakes`, and what
-    `prenorm show` says of device records."""
-    verified = program.report("verify")
-    problems = prenorm.problems()
+def problems_of(components=None):
+    """The problems of those of the names that are components; of all components if None."""
+    found = []
+    for problem in prenorm.problems():
+        try:
+            component = sources.component_of(problem)
+        except ValueError:  # a fixture alone, without a reference
+            continue
+        if components is None or component in components:
+            found.append(problem)
+    return found
+
+
+def ask(problems):
+    """What Facts are made from, {problem: answers}: one run of `prenorm verify`, one of `prenorm
+    mistakes`, and what `prenorm show` says of device records."""
+    words = [word for problem in problems for word in ("--problem", problem)]
+    verified, caught = program.report("verify", *words), program.report("mistakes", *words)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         devices = dict(zip(problems, pool.map(_on_devices, problems)))
     used = ("problem", "case", "dtype", "solution", "status", "message")
-    return {"environment": verified["environment"], "problems": problems, "devices": devices,
-            "results": [{key: each[key] for key in used} for each in verified["results"]],
-            "mistakes": program.report("mistakes")["variants"]}
+    return {problem: {"environment": verified["environment"], "devices": devices[problem],
+                      "results": [{key: each[key] for key in used} for each in verified["results"]
+                                  if each["problem"] == problem],
+                      "mistakes": [each for each in caught["variants"] if each["problem"] == problem]}
+            for problem in problems}
 
 
 class Facts:
-    """The state of every problem, from the harness's answers (`ask`)."""
+    """The state of every problem, from the harness's answers (`ask`). Some have none; some are older
+    than `inputs`, which the newer ones have."""
 
-    def __init__(self, answers):
-        self.environment = answers["environment"]
-        self.left_out = sum(each["message"].startswith("large") for each in answers["results"])
-        self._verdicts = program.Verdicts(answers["results"])
+    def __init__(self, answers, inputs):
+        self.problems = problems_of()
+        answers = {problem: answers[problem] for problem in self.problems if problem in answers}
+        self.older = [problem for problem, each in answers.items() if each["inputs"] != inputs]
+        self.missing = [problem for problem in self.problems if problem not in answers]
+        newest = sorted(answers, key=self.older.__contains__)
+        self.environment = answers[newest[0]]["environment"] if newest else {}
+        results = [result for each in answers.values() for result in each["results"]]
+        self.left_out = sum(each["message"].startswith("large") for each in results)
+        self._verdicts = program.Verdicts(results)
         ran = {each["solution"] for each in self._verdicts.results}
         self.solutions = [*(name for name in COLUMNS if name in ran), *sorted(ran - set(COLUMNS))]
-        self._mistakes = program.counted(answers["mistakes"])
-        self.problems, self.devices = answers["problems"], answers["devices"]
+        self._mistakes = program.counted([variant for each in answers.values()
+                                          for variant in each["mistakes"]])
+        self.devices = {problem: answers.get(problem, {}).get("devices", []) for problem in self.problems}
 
     def cells(self, problem):
         """A Count of passed cases for each solution."""
@@ -98,7 +122,7 @@ def _on_devices(problem):
 class Site:
     """The pages of a folder.
 
-    notebooks   the names of all notebooks
+    notebooks   all of them, {name: path}
     kept        {name: facts} of pages in the folder that stay as they are
     """
 
@@ -113,8 +137,12 @@ class Site:
         self.pages = dict(kept)
         self.documents = documents.find(prenorm.ROOT)
         self.texts = {}  # pages to write: name: the executed notebook, or None
+        self.notebooks = notebooks
+
+    def add_components(self):
+        """Adds a page for each component that has no notebook."""
         for component in self.components:
-            if component not in notebooks:
+            if component not in self.notebooks:
                 self.add(component, None, None)
 
     def add(self, name, notebook, failure):
@@ -132,30 +160,37 @@ class Site:
 
     def write(self):
         for name in self.texts:
-            text = self._render("page.html.j2", **self._page(name))
-            (self.folder / self.pages[name]["file"]).write_text(text)
+            self._write(self.pages[name]["file"], "page.html.j2", **self._page(name))
         self._write_documents()
-        (self.folder / "index.html").write_text(self._render("index.html.j2", **self._index()))
+        self._write("index.html", "index.html.j2", **self._index())
         self._write_tour()
         search.write(self.folder)
 
     def _write_documents(self):
-        for old in self.folder.glob(documents.PREFIX + "*.html"):
-            old.unlink()
         notebooks = {Path(f"notebooks/{name}.ipynb"): page["file"] for name, page in self.pages.items()}
         documents.render(prenorm.ROOT, self.documents, self.folder, notebooks)
         around = [None, *self.documents, None]
         for before, document, after in zip(around, self.documents, around[2:]):
-            text = self._render("document.html.j2", document=document, documents=self.documents,
-                                previous=before, next=after)
-            (self.folder / document.file).write_text(text)
+            self._write(document.file, "document.html.j2", document=document,
+                        documents=self.documents, previous=before, next=after)
+        for old in self.folder.glob(documents.PREFIX + "*.html"):
+            if old.name not in [document.file for document in self.documents]:
+                old.unlink()
 
     def _write_tour(self):
         size = (f"{len(tour.WORDS)} words, d_model {tour.D_MODEL}, {tour.NUM_HEADS} heads, "
                 f"d_ff {tour.D_FF}, one block")
-        page = self._render("tour.html.j2", steps=tour.steps(), drawing=block.drawing(), size=size,
-                            text=" ".join(tour.TEXT))
-        (self.folder / "tour.html").write_text(page)
+        self._write("tour.html", "tour.html.j2", steps=tour.steps(), drawing=block.drawing(), size=size,
+                    text=" ".join(tour.TEXT))
+
+    def _write(self, file, template, **values):
+        """A page, whose links to pages that the site does not have are text."""
+        there = {page["file"] for page in self.pages.values()}
+        absent = "|".join(re.escape(f"{name}.html") for name in self.order if f"{name}.html" not in there)
+        text = self._render(template, **values)
+        if absent:
+            text = re.sub(rf'<a\b[^>]*\bhref="(?:{absent})(?:#[^"]*)?"[^>]*>(.*?)</a>', r"\1", text, flags=re.S)
+        put(self.folder / file, text)
 
     def _render(self, template, **values):
         loader = jinja2.FileSystemLoader(HERE)
@@ -180,45 +215,53 @@ class Site:
                 "counts": _counts(name, problems) if name in ladders.TOLD else None,
                 "passed": _total(cell for each in problems for cell in each["cells"]),
                 "caught": _total(each["caught"] for each in problems),
+                "ladder": next((each["ladder"] for each in problems if each["ladder"]), ""),
+                "laws": any(each["laws"] for each in problems),
                 "previous": self.pages[names[place - 1]] if place else None,
                 "next": self.pages[names[place + 1]] if place + 1 < len(names) else None}
 
     def _with_picture_files(self, name, body):
         """With a notebook's pictures in files, which a browser loads as it reaches them."""
-        pictures = self.folder / PICTURES
-        pictures.mkdir(exist_ok=True)
-        for old in pictures.glob(f"{name}-*.png"):
-            old.unlink()
         numbers = itertools.count(1)
 
         def store(found):
             file = PICTURES / f"{name}-{next(numbers)}.png"
             png = base64.b64decode(found[1])
-            (self.folder / file).write_bytes(png)
+            put(self.folder / file, png)
             # The size leaves room for it: the text does not move when the picture comes.
             width, height = struct.unpack(">II", png[16:24])
             return f'loading="lazy" width="{width}" height="{height}" src="{file.as_posix()}"'
 
-        return re.sub(r'src="data:image/png;base64,([^"]*)"', store, body)
+        body = re.sub(r'src="data:image/png;base64,([^"]*)"', store, body)
+        for old in (self.folder / PICTURES).glob(f"{name}-*.png"):
+            if f'"{old.relative_to(self.folder).as_posix()}"' not in body:
+                old.unlink()
+        return body
 
     def _problem(self, problem):
         fixture = prenorm.fixture(problem)
         versions = sources.versions(problem)
-        view = sides.side_by_side(problem, "reference", list(versions), titles=versions,
-                                  name=f"-{problem}")
+        view = (sides.side_by_side(problem, "reference", list(versions), titles=versions,
+                                   name=f"-{problem}").markup if versions else
+                _without_style(panes.alone(sources.function_source(problem))))
         mistakes = self.facts.mistakes(problem)
         return {"name": problem, "signature": fixture.signature, "source": fixture.source,
-                "cases": len(fixture.cases), "view": view.markup,
-                "ladder": str(sources.ladder(problem)), "rows": self.facts.rows(problem),
+                "cases": len(fixture.cases), "view": view,
+                "ladder": str(sources.ladder(problem)) if versions else "", "rows": self.facts.rows(problem),
                 "cells": self.facts.cells(problem), "devices": self.facts.devices[problem],
                 "laws": sources.laws(problem),
                 "mistakes": mistakes,
                 "wrong": _code_of_mistakes(problem, [each["name"] for each in mistakes]),
                 "caught": self.facts.caught(problem)}
 
+    def _title(self, name):
+        """That of a page which is not made yet."""
+        path = self.notebooks.get(name)
+        return _take_title(nbformat.read(path, as_version=4) if path else None, name)
+
     def _index(self):
         rows = [{"name": component, "page": self.pages.get(component),
-                 "title": self.pages.get(component, {}).get("title") or _words(component),
+                 "title": (self.pages.get(component) or {}).get("title") or self._title(component),
                  "problems": [{"name": problem, "cells": self.facts.cells(problem),
                                "formula": prenorm.fixture(problem).source.split(";")[0],
                                "devices": self.facts.devices[problem],

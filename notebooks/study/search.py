@@ -4,6 +4,8 @@ import json
 import re
 from html import unescape
 
+from files import put
+
 HEADING = re.compile(r"<h([1-3])([^>]*)>(.*?)</h\1>", re.S)
 ID = re.compile(r'\bid="([^"]+)"')
 
@@ -32,7 +34,7 @@ def write(folder):
     """Writes assets/search_index.js: a script, because pages opened from disk cannot fetch a file."""
     found = [entry for path in sorted(folder.glob("*.html"))
              for entry in entries(path.name, path.read_text())]
-    (folder / "assets/search_index.js").write_text(f"const searchIndex = {json.dumps(found)};\n")
+    put(folder / "assets/search_index.js", f"const searchIndex = {json.dumps(found)};\n")
 
 
 def _plain(markup):

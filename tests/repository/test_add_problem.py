@@ -1,5 +1,6 @@
 # labels: fixtures slow
-"""docs/extending.md, "Add a problem": the six touches that it lists are enough, and a missing one is named."""
+"""docs/extending.md, "Add a problem": the six touches that it lists are enough, also for the page of `prenorm
+study`, and a missing one is named."""
 
 import os
 import re
@@ -88,6 +89,19 @@ BOOST_AUTO_TEST_SUITE_END()
 """,
 }
 
+PAGE = """\
+import sys
+from pathlib import Path
+
+import pages
+
+answers = {problem: {"inputs": "", **answer} for problem, answer in pages.ask(["lora"]).items()}
+site = pages.Site(Path(sys.argv[1]), pages.Facts(answers, ""), {}, {})
+site.add("lora", None, None)
+site._write("lora.html", "page.html.j2", **site._page("lora"))
+site._write("index.html", "index.html.j2", **site._index())
+"""
+
 
 def run(*words, fails=False, **options):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
@@ -174,6 +188,16 @@ def test_six_touches_add_a_problem(program, home, tmp_path):
     printed = run(program, "grade", libraries / "libprenorm_plain.so", "--rubric", "all", "--problem",
                   "lora", "--no-hidden", "--sandbox", "none", env=environment)
     assert "lora" in printed
+
+    # Its page has what there is: no kernels, no known mistakes.
+    for folder in ("notebooks", "cuda"):
+        shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__", "records"))
+    (own / "bin").symlink_to(home / "bin")
+    run(sys.executable, "-c", PAGE, tmp_path, env={**environment, "PYTHONPATH": f"{tree}/notebooks:{tree}/notebooks/study"})
+    page = (tmp_path / "lora.html").read_text()
+    assert 'id="code-lora"' in page and "reference/lora.hpp" in page
+    assert "4/4 cases pass" in page and "mistakes caught" not in page and "no CUDA code" in page
+    assert 'href="lora.html#code-lora"' in (tmp_path / "index.html").read_text()
 
     # Its own tests, which tests/CMakeLists.txt would find, in both rooms.
     for room, folder in (("TEXT", "reference"), ("FAST", "reference/fast")):

@@ -5,6 +5,7 @@
 Screenshots of all pages are left in PRENORM_PAGE_DIR.
 """
 
+import fcntl
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import lxml.html
 import pytest
 
 import ladders
+from disks import on_small_disk
 from places import ROOT
 from shares import share
 
@@ -511,6 +513,40 @@ def test_only_what_changed_is_built_again(program, tmp_path):
     assert not (out / "b.html").exists() and "Page c" in (out / "a.html").read_text()
     assert executed(study(program, *build)) == []
     assert executed(study(program, *build, "--all")) == ["a", "c"]
+
+
+def test_one_page_has_what_it_needs_and_no_dead_links(program, tmp_path):
+    own, out = tmp_path / "notebooks", tmp_path / "site"
+    own.mkdir()
+    notebook(own / "softmax.ipynb", ("markdown", "# Soft maxima\n\nAs in [the other](rope.ipynb)."))
+    notebook(own / "rope.ipynb", ("markdown", "# Rotary positions"))
+    build = ("--notebooks", own, "--output", out, "--notebook")
+    done = study(program, *build, "softmax")
+    assert executed(done) == ["softmax"] and "known mistakes of softmax\n" in done.stderr
+    assert broken_links(out) == [] and not (out / "rope.html").exists()
+    index = (out / "index.html").read_text()
+    assert "Rotary positions" in index and 'href="softmax.html"' in index
+    assert "nothing has changed" in study(program, *build, "softmax").stderr
+    done = study(program, *build, "rope")
+    assert executed(done) == ["rope"] and "known mistakes of rope\n" in done.stderr
+    assert broken_links(out) == [] and 'href="softmax.html"' in (out / "index.html").read_text()
+
+
+def test_two_studies_do_not_write_one_folder(program, tmp_path):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    done = study(program, "--output", tmp_path)
+    os.close(folder)
+    assert done.returncode == 2
+    assert re.fullmatch(r".*--output \S+: another study writes there now\n", done.stderr)
+
+
+def test_a_full_disk_is_told_in_one_line(program, tmp_path):
+    done, files = on_small_disk(tmp_path, 256, program, "study", "--notebook", "softmax", "--output",
+                                tmp_path / "disk/site")
+    told = done.stderr.splitlines()
+    assert done.returncode == 2 and "No space left on device" in told[-1], done.stderr
+    assert "Traceback" not in done.stderr and not [name for name in files if name.endswith((".part", ".html"))]
 
 
 def test_words_that_cannot_be_used(program, tmp_path):
