@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <minizip/zip.h>
@@ -20,8 +21,22 @@
 namespace prenorm::harness {
 namespace {
 
-[[noreturn]] void cannot_write(const fs::path& file) {
-  throw std::runtime_error("cannot write " + file.string() + ": " + std::strerror(errno));
+/// "report.json.1204.part": a cluster's task may still write although its replacement does.
+fs::path part_of(const fs::path& file) {
+  static const unsigned own = std::random_device()();
+  return file.string() + "." + std::to_string(own) + ".part";
+}
+
+/// How many of the bytes could be written; errno says why not all.
+std::size_t write_bytes(int file, std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  return done;
 }
 
 constexpr uLong first_of_1980 = 1u << 21 | 1u << 16;  // as MS-DOS writes it: month, day
@@ -50,6 +65,45 @@ void add(zipFile archive, const ZipEntry& entry) {
 }
 
 }  // namespace
+
+NewFile::NewFile(const fs::path& path, bool is_private) : path_(path) {
+  std::error_code absent;
+  const fs::path target = fs::canonical(path, absent);  // not the link that leads to it
+  if (!absent) path_ = target;
+  struct stat there {};
+  const bool exists = ::stat(path_.c_str(), &there) == 0;
+  const mode_t mode = is_private ? 0600 : exists ? there.st_mode & 07777 : 0666;
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  if (!exists || S_ISREG(there.st_mode)) {
+    part_ = part_of(path_);
+    file_ = OpenFile(::open(part_.c_str(), flags, mode));
+  }
+  if (!file_.is_open() && exists) {
+    part_.clear();
+    file_ = OpenFile(::open(path_.c_str(), flags, mode));
+  }
+  if (!file_.is_open()) fail();
+  const bool is_ours = exists || is_private;  // else the mode that the user's mask leaves of it
+  if (is_ours && (!exists || S_ISREG(there.st_mode)) && ::fchmod(file_.get(), mode) != 0) fail();
+}
+
+NewFile::~NewFile() {
+  if (file_.is_open() && !part_.empty()) ::unlink(part_.c_str());
+}
+
+void NewFile::fail() const {
+  throw UsageError("cannot write " + path_.string() + ": " + std::strerror(errno));
+}
+
+void NewFile::write(std::string_view text) {
+  if (write_bytes(file_.get(), text) != text.size()) fail();
+}
+
+void NewFile::commit(bool is_durable) {
+  if (is_durable && ::fsync(file_.get()) != 0) fail();
+  if (!part_.empty() && ::rename(part_.c_str(), path_.c_str()) != 0) fail();
+  part_.clear();
+}
 
 void require_writable(const std::string& path) {
   if (path == "-") return;
@@ -84,42 +138,48 @@ void write_text(const std::string& path, const std::string& text) {
     print(text);
     return;
   }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
-}
-
-void make_private(const std::string& path) {
-  std::error_code ignored;
-  // Only regular files are changed: opening a pipe would look like its end to the reader.
-  if (path == "-" || fs::is_other(path, ignored)) return;
-  const OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-  if (file.is_open() && ::fchmod(file.get(), 0600) == 0) return;
-  throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+  NewFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 void write_private(const std::string& path, const std::string& text) {
-  make_private(path);
-  write_text(path, text);
+  if (path == "-") return print(text);
+  NewFile file(path, true);
+  file.write(text);
+  file.commit();
 }
 
-// Written and synced under a temporary name, then renamed.
 void write_whole(const fs::path& file, std::string_view text) {
-  // A cluster's task may still run although the cluster has started its replacement.
-  static const unsigned own = std::random_device()();
-  const fs::path part = file.string() + "." + std::to_string(own) + ".part";
-  const int target = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (target < 0) cannot_write(part);
-  bool good = true;
-  while (good && !text.empty()) {
-    const ssize_t written = ::write(target, text.data(), text.size());
-    good = written > 0;
-    if (good) text.remove_prefix(static_cast<std::size_t>(written));
+  NewFile part(file, true);
+  part.write(text);
+  part.commit(true);
+}
+
+LineFile::LineFile(const std::string& option, const std::string& path) : path_(path) {
+  if (path.empty()) return;
+  if (path == "-") throw UsageError(option + " needs a file, not standard output");
+  file_ = OpenFile(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file_.is_open()) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+}
+
+void LineFile::write(const std::string& line) {
+  const std::scoped_lock lock(mutex_);
+  if (error_ != 0) return;
+  if (write_bytes(file_.get(), line + '\n') == line.size() + 1) {
+    size_ += static_cast<off_t>(line.size()) + 1;
+    ++lines_;
+    return;
   }
-  good = good && ::fsync(target) == 0;
-  ::close(target);
-  if (!good || ::rename(part.c_str(), file.c_str()) != 0) cannot_write(file);
+  error_ = errno;
+  // Without the part of a line. Of a pipe nothing can be taken back.
+  if (::ftruncate(file_.get(), size_) != 0) return;
+}
+
+void LineFile::require_all() const {
+  if (error_ == 0) return;
+  throw UsageError("cannot write " + path_ + ": " + std::strerror(error_) + "; it ends after " +
+                   counted(lines_, "line"));
 }
 
 std::optional<std::string> read_whole(const fs::path& file, std::size_t most) {
@@ -135,15 +195,17 @@ std::optional<std::string> read_whole(const fs::path& file, std::size_t most) {
   return text;
 }
 
-void write_zip(const fs::path& path, const std::vector<ZipEntry>& entries) {
+void write_zip(const fs::path& path, const std::vector<ZipEntry>& entries, bool is_private) {
   const auto close = [](void* archive) { zipClose(archive, nullptr); };
-  std::unique_ptr<void, decltype(close)> archive(zipOpen64(path.c_str(), APPEND_STATUS_CREATE),
-                                                 close);
+  NewFile whole(path, is_private);
+  std::unique_ptr<void, decltype(close)> archive(
+      zipOpen64(whole.place().c_str(), APPEND_STATUS_CREATE), close);
   if (!archive) throw std::runtime_error(path.string() + ": cannot be written");
   for (const ZipEntry& entry : entries) add(archive.get(), entry);
   if (zipClose(archive.release(), nullptr) != ZIP_OK) {
     throw std::runtime_error(path.string() + ": cannot be written");
   }
+  whole.commit();
 }
 
 }  // namespace prenorm::harness

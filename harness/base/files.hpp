@@ -1,17 +1,43 @@
 // Files: writing for a user, atomically for another process, line by line, as a zip archive.
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/text.hpp"
 #include "base/paths.hpp"
 
-#include <fstream>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 namespace prenorm::harness {
+
+/// A file that gets its name when all of it is written: until commit() has, what was there stays as
+/// it was. A pipe or a device is written to directly, and so is a file whose folder takes no new
+/// one.
+class NewFile {
+ public:
+  /// `is_private`: no other user may read it (mode 0600); else it has the mode of the file that it
+  /// replaces. Throws UsageError, as the others do.
+  explicit NewFile(const fs::path& path, bool is_private = false);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(std::string_view text);
+  /// Where it is until commit(): for a library that opens its files itself.
+  const fs::path& place() const { return part_.empty() ? path_ : part_; }
+  /// `is_durable`: it is on the disk before it has its name.
+  void commit(bool is_durable = false);
+
+ private:
+  [[noreturn]] void fail() const;
+
+  fs::path path_, part_;  // no part where it is written directly
+  OpenFile file_;
+};
 
 /// Throws UsageError if write_text() could not write there.
 void require_writable(const std::string& path);
@@ -19,18 +45,15 @@ void require_writable(const std::string& path);
 /// Throws UsageError unless it is an empty folder or does not exist.
 void require_empty_folder(const fs::path& folder);
 
-/// Writes the text to the file, or to standard output if the path is "-". Throws UsageError.
+/// Writes the text to the file, or to standard output if the path is "-": completely or not at all.
+/// Throws UsageError.
 void write_text(const std::string& path, const std::string& text);
 
-/// The same for text that no other user may read: the file has mode 0600 before it is written,
-/// even if it existed before.
+/// The same for text that no other user may read: the file has mode 0600, even if it existed
+/// before.
 void write_private(const std::string& path, const std::string& text);
 
-/// Creates the file if there is none, and sets its mode to 0600. Does nothing for "-" or if it is
-/// no regular file (a pipe). Throws UsageError.
-void make_private(const std::string& path);
-
-/// Writes a file atomically: completely or not at all. Throws std::runtime_error.
+/// The same for other processes, which may read it at any time. Throws std::runtime_error.
 void write_whole(const fs::path& file, std::string_view text);
 /// The whole file, or the first `most` bytes: a device never ends. Nothing if there is none, or a
 /// folder.
@@ -41,25 +64,25 @@ std::optional<std::string> read_whole(const fs::path& file, std::size_t most = s
 class LineFile {
  public:
   /// No file for an empty path. Throws UsageError for "-", or if it cannot be opened.
-  LineFile(const std::string& option, const std::string& path) {
-    if (path.empty()) return;
-    if (path == "-") throw UsageError(option + " needs a file, not standard output");
-    file_.open(path, std::ios::binary | std::ios::trunc);
-    if (!file_) throw UsageError("cannot write " + path);
-  }
+  LineFile(const std::string& option, const std::string& path);
 
   /// Whether there is a file: a line need not be made without one.
   bool is_open() const { return file_.is_open(); }
 
-  /// May be called by several threads.
-  void write(const std::string& line) {
-    const std::scoped_lock lock(mutex_);
-    file_ << line << '\n' << std::flush;
-  }
+  /// May be called by several threads. A line that cannot be written is not there, nor are later
+  /// ones.
+  void write(const std::string& line);
+
+  /// Throws UsageError unless all lines are there.
+  void require_all() const;
 
  private:
   std::mutex mutex_;
-  std::ofstream file_;
+  std::string path_;
+  OpenFile file_;
+  off_t size_ = 0;
+  std::size_t lines_ = 0;
+  int error_ = 0;  // why a line could not be written
 };
 
 struct ZipEntry {
@@ -69,8 +92,10 @@ struct ZipEntry {
   std::optional<std::string> bytes = std::nullopt;  // instead of a file's; stored, not compressed
 };
 
-/// Writes a zip archive: the same bytes for the same files, in the order of the entries, each dated
-/// 1 January 1980. Throws std::runtime_error that names the file that cannot be read or written.
-void write_zip(const fs::path& archive, const std::vector<ZipEntry>& entries);
+/// Writes a zip archive, completely or not at all: the same bytes for the same files, in the order
+/// of the entries, each dated 1 January 1980. Throws UsageError, or std::runtime_error that names
+/// the file that cannot be read or written.
+void write_zip(const fs::path& archive, const std::vector<ZipEntry>& entries,
+               bool is_private = false);
 
 }  // namespace prenorm::harness

@@ -193,13 +193,14 @@ int verify(VerifyOptions options) {
 
   std::string recorded;
   if (!options.record.empty()) recorded = write_records(options.record, entrants, report.results);
+  const std::vector<std::string> reports = options.reports();
+  const bool taken = std::ranges::find(reports, "-") != reports.end();
+  // Standard output holds one thing. Before the files, one of which may be impossible to write.
+  if (!taken) print(summary_of(report, explanations, options) + recorded);
   if (!options.junit.empty()) write_text(options.junit, to_junit(report));
   if (!options.html.empty()) write_text(options.html, explained_html(report, explanations));
   if (!options.json.empty()) write_text(options.json, to_json(report));
-  const std::vector<std::string> reports = options.reports();
-  const bool taken = std::ranges::find(reports, "-") != reports.end();
-  if (!taken)
-    print(summary_of(report, explanations, options) + recorded);  // standard output holds one thing
+  lines.require_all();
   return exit_code(report.results);
 }
 

@@ -69,6 +69,7 @@ int time_solutions(Options options) {
   if (!options.json.empty()) write_text(options.json, to_json(report));
   if (!options.svg.empty()) write_text(options.svg, to_svg(report));
   if (options.json != "-" && options.svg != "-") print(bench_text(report, colour));
+  lines.require_all();
   const int code = exit_code_of(report);
   if (code == 3 && options.json != "-") print("nothing was timed\n");
   return code;

@@ -11,12 +11,10 @@
 #include "grade/report_parts.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
-#include <fstream>
 #include <set>
 
 namespace prenorm::harness {
@@ -199,14 +197,15 @@ int show_student(const Gradebook& book, const GradebookOptions& options) {
     throw UsageError(name + ": is not graded: " + entry->second.failure);
   }
   const Grading grading = seen(book, name);
-  const auto write = [&options](const std::string& path, const auto& text) {
+  const auto write = [&options](const std::string& path, const auto& text,
+                                decltype(&write_text) by = write_text) {
     if (path.empty()) return;
-    write_text(path, text());
+    by(path, text());
     say_written(path, options);
   };
   write(options.json, [&] { return grade_json(grading, false); });
-  if (!options.instructor.empty()) make_private(options.instructor);
-  write(options.instructor, [&] { return grade_json(grading, true); });
+  write(
+      options.instructor, [&] { return grade_json(grading, true); }, write_private);
   write(options.junit, [&] { return grade_junit(grading); });
   write(options.html, [&] { return grade_html(grading); });
   if (options.reports().empty()) {
@@ -217,11 +216,9 @@ int show_student(const Gradebook& book, const GradebookOptions& options) {
 
 void write_json(const Overview& class_, const Gradebook& book, const std::string& path) {
   if (path == "-") return class_json(class_, book, print);
-  make_private(path);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  class_json(class_, book, [&file](const std::string& text) { file << text; });
-  file.close();
-  if (!file) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+  NewFile file(path, true);
+  class_json(class_, book, [&file](const std::string& text) { file.write(text); });
+  file.commit();
 }
 
 int show_class(const Gradebook& book, const GradebookOptions& options) {

@@ -101,8 +101,9 @@ class Bundle {
     }
   }
 
-  /// Copies the files to below the folder, and puts all that into an archive beside them.
-  std::size_t write(const fs::path& folder) {
+  /// Copies the files to below the folder, and puts all that into an archive beside them, which no
+  /// other user may read if it `is_private`.
+  std::size_t write(const fs::path& folder, bool is_private) {
     std::ranges::sort(entries_, {}, &ZipEntry::name);
     for (ZipEntry& entry : entries_) {
       const fs::path to = folder / entry.name;
@@ -111,7 +112,7 @@ class Bundle {
       if (entry.executable) fs::permissions(to, fs::perms(0755));
       entry.from = to;
     }
-    write_zip(folder / "autograder.zip", entries_);
+    write_zip(folder / "autograder.zip", entries_, is_private);
     return entries_.size();
   }
 
@@ -209,8 +210,7 @@ int make_autograder(const GradescopeOptions& options) {
     const auto write = options.seed ? write_private : write_text;
     write((folder / "settings.sh").string(), settings(options, rubric, from.is_built));
     bundle.add("settings.sh", folder / "settings.sh");
-    if (options.seed) make_private((folder / "autograder.zip").string());
-    count = bundle.write(folder);
+    count = bundle.write(folder, options.seed.has_value());
   } catch (const UsageError&) {
     throw;
   } catch (const std::exception& error) {

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
 #include <stdexcept>
 
@@ -314,9 +313,7 @@ std::vector<std::string> write_files(const fs::path& folder, const std::string& 
   if (error) throw UsageError(folder.string() + ": " + error.message());
   std::vector<std::string> names;
   for (const auto& [name, text] : files) {
-    std::ofstream file(folder / name, std::ios::binary);
-    file << text;
-    if (!file.flush()) throw UsageError((folder / name).string() + ": cannot be written");
+    write_text((folder / name).string(), text);
     names.push_back(name);
   }
   return names;

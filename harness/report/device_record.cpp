@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
 #include <tuple>
 
 namespace prenorm::harness {
@@ -117,12 +116,9 @@ fs::path write_record(const fs::path& folder, Record record) {
   keep_earlier(path, record);
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
   Json json{{"format", "prenorm-device-record"}, {"version", 1}};
   json.update(Json(record));
-  file << to_text(json);
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + path.string());
+  write_text(path.string(), to_text(json));
   return path;
 }
 

@@ -14,6 +14,7 @@ import pytest
 
 from centred import GOOD, make_file, results_of
 from conftest import make_home
+from disks import on_small_disk
 
 
 @pytest.fixture
@@ -74,6 +75,31 @@ def test_what_is_no_library_is_sent_to_grade(verify, good, tmp_path, path, what)
 def test_a_shipped_name_is_not_a_folder(verify, good, tmp_path):
     (tmp_path / "reference").mkdir()
     assert "PASSED 4/4" in verify(good, "--solution", "reference")
+
+
+def test_on_a_full_disk_a_report_is_not_there_and_that_is_said(program, good, own_home, tmp_path):
+    done, files = on_small_disk(tmp_path, 4, program, "verify", "--fixtures", good, "--json", "disk/r.json",
+                                PRENORM_HOME=own_home)
+    assert done.returncode == 2 and "12 passed" in done.stdout
+    assert done.stderr == "prenorm: cannot write disk/r.json: No space left on device\n" and files == {}
+
+
+def test_a_report_replaces_a_file_and_keeps_its_mode_and_the_link_to_it(verify, good, tmp_path):
+    (tmp_path / "r.json").write_text("old")
+    (tmp_path / "r.json").chmod(0o640)
+    (tmp_path / "link").symlink_to("r.json")
+    verify(good, "--json", "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "r.json").stat().st_mode & 0o777 == 0o640
+    assert json.loads((tmp_path / "r.json").read_text())["command"] == "verify"
+
+
+def test_on_a_full_disk_lines_end_whole(program, good, own_home, tmp_path):
+    done, files = on_small_disk(tmp_path, 4, program, "verify", "--fixtures", good, "--json-lines", "disk/r.jsonl",
+                                PRENORM_HOME=own_home)
+    lines = files["r.jsonl"].decode().splitlines()
+    assert lines and all(json.loads(line) for line in lines)
+    assert done.returncode == 2 and done.stderr == (
+        f"prenorm: cannot write disk/r.jsonl: No space left on device; it ends after {len(lines)} lines\n")
 
 
 def test_the_repeat_line_names_the_launcher(prenorm, wrong):
