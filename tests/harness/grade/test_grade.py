@@ -17,7 +17,8 @@ import sys
 import tomllib
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from fnmatch import fnmatch
+from functools import cache, partial
 from pathlib import Path
 
 import h5py
@@ -107,6 +108,33 @@ def test_every_rubric_s_points_can_be_earned(grade, library, rubric, points):
     report = grade(library("plain"), "--rubric", rubric)
     assert report["exit"] == 0
     assert report["earned"] == report["points"] == points
+
+
+@cache
+def without_elements(problem):
+    """{case: whether an output has no elements}, of the cases that need not be refused."""
+    with h5py.File(FIXTURES / f"{problem}.h5") as file:
+        return {name: any(y.size == 0 for y in case["outputs"].values())
+                for name, case in file["cases"].items() if "error" not in case.attrs}
+
+
+def test_tensors_without_elements_are_a_group_of_their_own_in_every_rubric():
+    guide = re.search(r"```toml\n(title.*?)```", (ROOT / "docs/teaching.md").read_text(), re.S)[1]
+    texts = [path.read_text() for path in (FIXTURES / "rubrics").glob("*.toml")]
+    rubrics = [tomllib.loads(text) for text in (*texts, guide) if "[[items]]" in text]
+    assert len(rubrics) == 7
+    for made in rubrics:
+        for item in made["items"]:
+            for group in item.get("groups", made.get("groups")):
+                chosen = [(name, is_empty) for problem in item["problems"]
+                          for name, is_empty in without_elements(problem).items()
+                          if any(map(partial(fnmatch, name), group.get("cases", ["*"])))
+                          and not any(map(partial(fnmatch, name), group.get("except", [])))
+                          and name.endswith(tuple(group["dtypes"]))]
+                if any(is_empty for _, is_empty in chosen):
+                    assert group["name"] in ("empty tensors", "an empty batch"), (made["title"], item["name"], group)
+                    others = {name for name, is_empty in chosen if not is_empty}
+                    assert all(re.match("batch_of|base_|three_batch|empty_mask", name) for name in others), others
 
 
 @pytest.mark.slow
