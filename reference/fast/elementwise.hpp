@@ -31,8 +31,8 @@ struct Exp {
 #if defined(__FMA__)
 #define PRENORM_ERFC_IN_SIMD  // without it a² cannot be had exactly enough
 
-/// erfc of floats to about 3 ulp, in one pass for all arguments; xsimd's computes two formulas and
-/// selects. What is below the smallest normal float, beyond 9.2, becomes 0.
+/// erfc of floats to about 3 ulp, in one pass for all arguments (xsimd evaluates two formulas and
+/// selects one). Results below the smallest normal float, for x > 9.2, become 0.
 ///
 /// (1 + 2a) exp(a²) erfc(a) hardly changes for a >= 0, so a polynomial in q = (a - 3) / (a + 3) is
 /// enough for it (Shepherd & Laframboise 1981, Math. Comp. 36, 249-253). These coefficients

@@ -1,8 +1,8 @@
 // Where a tensor's elements lie: in memory of its own, or in the caller's.
 //
 // A call through the C interface brings the memory of its inputs and of its result. Tensors of the
-// inputs read it where it is. The first tensor of the result's size is made where the result is
-// wanted: of the functions that fill one tensor only, that is the result, and nothing is copied.
+// inputs read it where it is. The first tensor as large as the result is allocated in the caller's
+// output. A function that allocates only its result therefore writes it in place.
 #pragma once
 
 #include <algorithm>

@@ -509,8 +509,8 @@ on the list and, at the end, of such that are not. `tests/submissions/styles/run
 
 {styles} complete submissions, each in a style that people write, are graded with one known mistake
 switched on: PyTorch modules, PyTorch functions, PyTorch with `einsum`, NumPy, and C++. Only visible
-cases are used: those that the points of `cs336-2025` ask for, and all for problems that it does not
-have and for mistakes that it does not see. A mistake is *named right* if the report names it for a
+cases are used: those of the rubric `cs336-2025`, or all cases where that rubric lacks the problem or
+cannot catch the mistake. A mistake is *named right* if the report names it for a
 problem that it concerns: as itself, as another form of it, or among those that give the same numbers.
 If attention or RoPE is involved, it is also tried, in two of the styles, beside two habits of honest
 code: NaN where a query attends to nothing, and angles in float32. A mistake that fails no case cannot
