@@ -1,6 +1,6 @@
 """Pictures of errors, mistakes and distributions.
 
-Each function calls the solutions, draws one figure, and returns nothing: the notebook shows it. An error is counted in ulps, units in the last place of the output's type.
+Errors are counted in ulps, units in the last place of the output's type.
 """
 
 import matplotlib.pyplot as plt
@@ -18,6 +18,7 @@ plt.rcParams.update({
     "axes.spines.right": False, "axes.edgecolor": QUIET, "axes.labelcolor": INK,
     "xtick.color": QUIET, "ytick.color": QUIET, "image.cmap": "viridis",
     "axes.prop_cycle": plt.cycler(color=COLOURS), "figure.constrained_layout.use": True,
+    "legend.frameon": False, "legend.fontsize": 7,
 })
 
 
@@ -81,7 +82,7 @@ def ulp_histograms(problem, *solutions, dtypes=prenorm.DTYPES, largest=65536):
         axis.set_title(dtype)
         axis.set_xlabel("error in ulps")
     axes[0][0].set_ylabel("share of elements")
-    axes[0][0].legend(frameon=False, fontsize=7)
+    axes[0][0].legend()
     plt.show()
 
 
@@ -96,35 +97,31 @@ def all_ulps(problem, solution, dtype, largest=65536):
     return np.concatenate(found) if found else np.empty(0)
 
 
-def gallery(case, columns=5):
-    """Each known mistake on one case: its output beside the right answer, all in the same scale, and
-    how many elements are wrong."""
-    names = [name for name in prenorm.names_of_mistakes(case.problem)]
+def gallery(case, *mistakes):
+    """Known mistakes of a case's problem, by name: the output of each beside the right answer, all in
+    the same scale, and how many elements are wrong. NaN and infinities have no colour."""
     right = flat(case.y)
     finite = np.abs(right[np.isfinite(right)])
     limit = finite.max() if finite.size else 1
-    rows = -(-(len(names) + 1) // columns)
-    figure, axes = plt.subplots(rows, columns, squeeze=False, figsize=(9, 1.5 * rows))
-    for axis in axes.flat:
+    figure, axes = plt.subplots(1, len(mistakes) + 1, figsize=(9, 1.7))
+    for axis, name in zip(axes, (None, *mistakes)):
+        given = answer(f"mistakes/{name}", case) if name else prenorm.to(case.y, case.dtype)
+        wrong = int((~prenorm.compare(given, case).passes).sum())
+        axis.imshow(flat(prenorm.widen(given)), cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto",
+                    interpolation="nearest")
         axis.axis("off")
-    style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "aspect": "auto",
-             "interpolation": "nearest"}
-    axes.flat[0].imshow(right, **style)
-    axes.flat[0].set_title("right", fontweight="bold", fontsize=8)
-    for axis, name in zip(list(axes.flat)[1:], names):
-        try:
-            given = answer(name, case)
-            wrong = int((~prenorm.compare(given, case).passes).sum())
-            axis.imshow(flat(prenorm.widen(given)), **style)
-            axis.set_title(f"{short(name)}\n{wrong}/{case.y.size} wrong", fontsize=7,
-                           color=WRONG if wrong else QUIET)
-        except NotImplementedError:
-            axis.set_title(f"{short(name)}\nnone in {case.dtype}", fontsize=7, color=QUIET)
-        except (prenorm.Error, ValueError, AttributeError) as error:
-            axis.set_title(f"{short(name)}\nerror", fontsize=7, color=QUIET)
-            axis.text(0.5, 0.5, str(error)[:40], ha="center", fontsize=6, transform=axis.transAxes)
+        axis.set_title(f"{short(name)}\n{wrong} of {case.y.size} wrong" if name else "right", fontsize=8,
+                       color=WRONG if wrong else INK)
     figure.suptitle(f"{case.problem} / {case.name}", fontsize=9, color=INK)
     plt.show()
+
+
+def curves(axis, x, named, style="-", **settings):
+    """Curves over the same x, {label: y}, on an axis with these settings."""
+    for label, y in named.items():
+        axis.plot(x, y, style, label=label, lw=1, ms=4)
+    axis.set(**settings)
+    axis.legend()
 
 
 def heat(axis, values, title="", **style):

@@ -30,7 +30,7 @@ solutions, program, exercises; and cpp, panes, sources, sides.
 
 from .dtypes import DTYPES, bfloat16, dtype_name, to, widen
 from .exercises import catches, grade, hint
-from .fixtures import Case, Comparison, Fixture, compare, fixture, problems
+from .fixtures import Case, Comparison, Fixture, compare, fixture, problems, random_weights
 from .harness import spacing
 from .places import ROOT, home
 from .program import mistakes, names_of_honest, names_of_mistakes, run, verdicts, verify
@@ -41,4 +41,4 @@ from .sources import contract, function_source as source, ladder, laws
 __all__ = ["Case", "Comparison", "DTYPES", "Error", "Fixture", "Function", "ROOT", "Solution",
            "bfloat16", "catches", "compare", "contract", "dtype_name", "fixture", "grade", "hint",
            "home", "ladder", "laws", "load", "mistakes", "names_of_honest", "names_of_mistakes", "problems",
-           "run", "side_by_side", "source", "spacing", "to", "verdicts", "verify", "widen"]
+           "random_weights", "run", "side_by_side", "source", "spacing", "to", "verdicts", "verify", "widen"]

@@ -3,6 +3,7 @@
 import ctypes
 import dataclasses
 import functools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,19 @@ def fixture(problem):
     if not path.exists():
         raise ValueError(f"no problem {problem}: {', '.join(problems())}")
     return _read(path.resolve(), path.stat().st_mtime_ns)
+
+
+def random_weights(problem, rng, **sizes):
+    """The parameters of a problem before any training, {name: float64 array}: gains (`ln...`) are 1,
+    embeddings have variance 1, and a matrix 2 / (d_in + d_out), as the modules in reference/ have.
+
+    sizes    the dimensions of the signature, by name: d_model=64
+    """
+    tensors = re.findall(r"(\w+)\[([^\].]*)\](?!:)", fixture(problem).signature.split(";")[0])
+    shapes = {name: [sizes[size] for size in dims.split(", ")] for name, dims in tensors}
+    return {name: np.ones(shape) if name.startswith("ln") else
+            rng.normal(0, 1 if "embeddings" in name else np.sqrt(2 / sum(shape[-2:])), shape)
+            for name, shape in shapes.items()}
 
 
 @functools.lru_cache(maxsize=64)

@@ -9,10 +9,9 @@ import html
 import uuid
 
 from .panes import COLOURS, pane, style
-from .sources import function_source
+from .sources import function_source, versions
 
 MOST_TABS = 6  # in sides.css
-TITLES = {"reference": "reference", "cuda-naive": "CUDA, naive", "cuda": "CUDA, launched"}
 
 
 class View:
@@ -28,15 +27,15 @@ class View:
         return "sources, shown as HTML"
 
 
-def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), titles=None, name=None):
+def side_by_side(problem, left="reference", rights=None, name=None):
     """The code of two solutions side by side, step by step; of several on the right, one is shown
     at a time. A View.
 
-    left, rights   solutions, as prenorm.source takes them
-    titles         what the tabs are called, {solution: title}
+    left, rights   solutions, as prenorm.source takes them (default: the reference, all versions in CUDA)
     name           tells this view from others of a page (default: a random number)
     """
-    rights = [rights] if isinstance(rights, str) else list(rights)
+    titles = versions(problem)
+    rights = [rights] if isinstance(rights, str) else list(rights or titles)
     if len(rights) > MOST_TABS:
         raise ValueError(f"{len(rights)} solutions on the right, wanted {MOST_TABS} at most")
     sources = [function_source(problem, name) for name in (left, *rights)]
@@ -44,8 +43,7 @@ def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), title
     steps = list(dict.fromkeys(function_source(problem).steps + sources[0].steps))
     steps += [step for source in sources[1:] for step in source.steps if step not in steps]
     number = name or uuid.uuid4().hex[:8]  # no two views of a page may share their tabs
-    titles = {**TITLES, **(titles or {})}
-    tabs = "".join(_tab(number, i, titles.get(source.solution, source.solution))
+    tabs = "".join(_tab(number, i, _title(source.solution, titles))
                    for i, source in enumerate(sources[1:]))
     panes = "".join(pane(source, steps) for source in sources[1:])
     legend = "".join(f'<span class="step s{i % COLOURS}" tabindex="0" data-step="{i}">'
@@ -55,11 +53,15 @@ def side_by_side(problem, left="reference", rights=("cuda-naive", "cuda"), title
     rules = "".join(
         f'#sides{number}:has([data-step~="{i}"]:is(:hover, :focus)) [data-step~="{i}"] '
         "{ background-color: var(--lit) }\n" for i in range(len(steps)))
-    left_title = titles.get(left, left)
     return View(f'<style>{rules}</style><div class="sides two" id="sides{number}">{legend}'
-                f'<div class="panes"><div class="left"><p class="tabs"><b>{html.escape(left_title)}'
-                f'</b></p>{pane(sources[0], steps)}</div>'
+                f'<div class="panes"><div class="left"><p class="tabs"><b>'
+                f'{html.escape(_title(left, titles))}</b></p>{pane(sources[0], steps)}</div>'
                 f'<div class="right">{tabs}{panes}</div></div></div>')
+
+
+def _title(solution, versions):
+    """"v3, launched", or "no eps" of a known mistake."""
+    return versions.get(solution) or solution.removeprefix("mistakes/").replace("_", " ")
 
 
 def _tab(view, i, title):

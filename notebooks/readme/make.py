@@ -52,7 +52,7 @@ def side_by_side():
     """The two panes of RMSNorm, one step of it lit."""
     page = f"""<!doctype html><meta charset="utf-8"><title>RMSNorm</title>
         <body style="margin: 12px; font-family: sans-serif; background: white">
-        {prenorm.side_by_side("rmsnorm")._repr_html_()}"""
+        {prenorm.side_by_side("rmsnorm", "reference", ["cuda-naive", "cuda"])._repr_html_()}"""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "page.html").write_text(page)
         opened = browser.Browser(Path(folder) / "profile")

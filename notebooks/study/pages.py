@@ -24,9 +24,10 @@ sys.path.insert(0, str(prenorm.ROOT / "cuda"))
 import ladders  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-# The reading order of components; others follow by name.
-READING = ["linear", "embedding", "rmsnorm", "activations", "feed_forward", "rope", "softmax",
-           "attention", "multihead_self_attention", "transformer_block"]
+# The reading order; other notebooks follow by name.
+READING = ["00_start_here", "rmsnorm", "floating_point", "linear", "embedding", "activations", "feed_forward",
+           "softmax", "rope", "attention", "multihead_self_attention", "transformer_block", "transformer_lm",
+           "cuda_without_a_gpu", "puzzles"]
 # The titles of columns, in order; other solutions follow under their own names.
 COLUMNS = {"reference": "reference", "fast": "fast", "plain": "textbook loop",
            "cuda-naive-emulated": "naive CUDA, emulated", "cuda-emulated": "CUDA, emulated",
@@ -131,9 +132,9 @@ class Site:
         components = dict.fromkeys(sources.component_of(problem) for problem in facts.problems)
         known = [name for name in READING if name in components]
         self.components = known + sorted(set(components) - set(known))
-        others = [name for name in notebooks if name not in self.components]
-        before = [name for name in others if name[0].isdigit()]
-        self.order = [*before, *self.components, *(o for o in others if o not in before)]
+        there = [*self.components, *(name for name in notebooks if name not in self.components)]
+        self.order = [name for name in READING if name in there]
+        self.order += [name for name in there if name not in self.order]
         self.pages = dict(kept)
         self.documents = documents.find(prenorm.ROOT)
         self.texts = {}  # pages to write: name: the executed notebook, or None
@@ -241,8 +242,7 @@ class Site:
     def _problem(self, problem):
         fixture = prenorm.fixture(problem)
         versions = sources.versions(problem)
-        view = (sides.side_by_side(problem, "reference", list(versions), titles=versions,
-                                   name=f"-{problem}").markup if versions else
+        view = (sides.side_by_side(problem, name=f"-{problem}").markup if versions else
                 _without_style(panes.alone(sources.function_source(problem))))
         mistakes = self.facts.mistakes(problem)
         return {"name": problem, "signature": fixture.signature, "source": fixture.source,

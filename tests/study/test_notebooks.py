@@ -450,7 +450,7 @@ void declared(int);
 
 def test_two_panes_hold_both_codes_and_escape_them():
     view = prenorm.side_by_side("rmsnorm")._repr_html_()
-    assert view.count('class="pane"') == 3 and view.count('type="radio"') == 2
+    assert view.count('class="pane"') == 4 and view.count('type="radio"') == 3
     shown = re.sub(r"<[^>]+>", "", view)
     assert "xt::mean" in shown and "rmsnorm_v1" in shown and "rmsnorm_v3" in shown
     assert not re.search(r"<(class|T|float)\b", view)
@@ -506,10 +506,45 @@ def test_a_notebook_repeats_nothing_of_the_sources(path):
 def test_a_notebook_shows_every_problem_of_its_component(component):
     text = text_of(ROOT / f"notebooks/{component}.ipynb")
     for problem in sources.problems_of(component):
-        assert re.search(rf"\b{problem}\b|problems_of", text), problem
-    for word in ("prenorm.contract", "side_by_side", "verdicts", "error_map", "ulp_histograms",
-                 "prenorm.mistakes", "prenorm.grade"):
+        assert re.search(rf"\b{problem}\b", text), problem
+    for word in ("prenorm.contract", "side_by_side", "gallery", "prenorm.grade", "## Known mistakes"):
         assert word in text, word
+
+
+@functools.lru_cache(maxsize=None)
+def words_of_the_sources():
+    """All identifiers of code, of the notebooks' cells and modules, and of the fixtures."""
+    files = [path for folder in ("reference", "cuda", "harness", "fixtures", "notebooks")
+             for path in (ROOT / folder).rglob("*") if path.suffix in (".hpp", ".h", ".cpp", ".cu", ".cuh", ".py")]
+    codes = ["".join(cell["source"]) for path in NOTEBOOKS for cell in json.loads(path.read_text())["cells"]
+             if cell["cell_type"] == "code"]
+    texts = [*codes, *(path.read_text() for path in files), *(prenorm.fixture(p).signature for p in PROBLEMS)]
+    return {word for text in texts for word in re.findall(r"\w+", text)}
+
+
+def unknown_words(prose):
+    """Identifiers in backticks that no source has: those that are no plain word, option or path."""
+    spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"```.*?```", "", prose, flags=re.S))
+    words = {word for span in spans if not re.search(r"(^|\s)(-|\./)", span) for word in re.findall(r"\b[a-z]\w+", span)}
+    return sorted(words - words_of_the_sources())
+
+
+def typed_counts(prose):
+    """Counts of what the suite has, which change with it: a notebook computes and prints them."""
+    number = r"(?:\d+|(?:twen|thir|for|fif)ty|three|four|five|six|seven|eight|nine|ten|\w+teen|a dozen)"
+    return re.findall(rf"\b{number} (?:of (?:the )?\d+|of {number}|known mistakes|cases|honest variants)\b", prose)
+
+
+@each_notebook
+def test_prose_names_what_exists_and_types_no_counts(path):
+    prose = "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]
+                      if cell["cell_type"] == "markdown")
+    assert unknown_words(prose) == [] and typed_counts(prose) == []
+
+
+def test_a_stale_name_or_count_would_be_seen():
+    assert unknown_words("`residual` is passed to `multihead_lunched`") == ["multihead_lunched"]
+    assert typed_counts("The test finds four of nine, and 114 known mistakes.") == ["four of nine", "114 known mistakes"]
 
 
 @pytest.mark.parametrize("name", slow_but({"rmsnorm"}, ["00_start_here", "rmsnorm"]))

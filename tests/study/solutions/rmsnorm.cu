@@ -1,0 +1,31 @@
+// The fifth step of the notebook, with rows of any length in registers, one element at a time.
+#include "step4.cuh"
+
+constexpr int most = 16;  // elements of each thread
+
+__global__ void normalize_kept(const float* x, const float* weight, float* y, int d_model,
+                               float eps) {
+  x += blockIdx.x * d_model;
+  y += blockIdx.x * d_model;
+  float row[most], squares = 0;
+  for (int i = 0; i < most && threadIdx.x + i * threads < d_model; ++i) {
+    row[i] = x[threadIdx.x + i * threads];
+    squares += row[i] * row[i];
+  }
+  const float scale = 1 / sqrtf(sum_of_block(squares) / d_model + eps);
+  for (int i = 0; i < most && threadIdx.x + i * threads < d_model; ++i) {
+    y[threadIdx.x + i * threads] = row[i] * scale * weight[threadIdx.x + i * threads];
+  }
+}
+
+void rmsnorm(prenorm::View<const float> x, prenorm::View<const float> weight, double eps,
+             prenorm::View<float> y, prenorm::Stream stream) {
+  if (x.size() == 0) return;
+  const int d_model = weight.size(), rows = x.size() / d_model;
+  const auto kernel = d_model <= most * threads ? normalize_kept : normalize;
+  kernel<<<rows, threads, 0, static_cast<cudaStream_t>(stream.handle)>>>(x.data(), weight.data(),
+                                                                         y.data(), d_model, eps);
+}
+
+PRENORM_SOLUTION(kDLCUDA)
+PRENORM_EXPORT_FUNCTION(rmsnorm, rmsnorm)
