@@ -18,14 +18,8 @@ __global__ void normalize_kept(const float* x, const float* weight, float* y, in
   }
 }
 
-void rmsnorm(prenorm::View<const float> x, prenorm::View<const float> weight, double eps,
-             prenorm::View<float> y, prenorm::Stream stream) {
-  if (x.size() == 0) return;
-  const int d_model = weight.size(), rows = x.size() / d_model;
+void launch(const float* x, const float* weight, float* y, int rows, int d_model, float eps,
+            cudaStream_t stream) {
   const auto kernel = d_model <= most * threads ? normalize_kept : normalize;
-  kernel<<<rows, threads, 0, static_cast<cudaStream_t>(stream.handle)>>>(x.data(), weight.data(),
-                                                                         y.data(), d_model, eps);
+  kernel<<<rows, threads, 0, stream>>>(x, weight, y, d_model, eps);
 }
-
-PRENORM_SOLUTION(kDLCUDA)
-PRENORM_EXPORT_FUNCTION(rmsnorm, rmsnorm)
