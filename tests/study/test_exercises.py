@@ -18,7 +18,7 @@ from places import ROOT
 sys.path.insert(0, str(ROOT / "notebooks"))
 for package in ("pandas", "pygments", "matplotlib"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
-os.environ["MPLBACKEND"] = "Agg"
+sys.modules["matplotlib"].use("Agg")  # no window
 from conftest import slow_but  # noqa: E402
 from exercise_solutions import SOLUTIONS  # noqa: E402
 

@@ -94,6 +94,8 @@ def test_every_notebook_runs_without_complaint(site, built):
         assert f"{path.name}: " in done.stderr
         assert 'class="failure"' not in text
         assert "output_stderr" not in text and "output_error" not in text, path.name
+        assert not parse(site / f"{path.stem}.html").xpath(
+            "//div[@class='code'][contains(., 'plt.subplots')]"), f"{path.name}: a picture's code is not folded"
 
 
 def test_links_hold(site):
@@ -270,7 +272,7 @@ def test_search_by_keyboard(chromium, site):
     found = "[...document.querySelectorAll('#search li a')].map(e => e.getAttribute('href'))"
     # First what holds both words itself, then what is on a page of that title.
     assert chromium.value(found) == [
-        f"rmsnorm.html#{each}" for each in ("code-rmsnorm", "Beside-the-naive-kernel", "side-by-side",
+        f"rmsnorm.html#{each}" for each in ("code-rmsnorm", "The-reference,-beside-kernels", "side-by-side",
                                             "mistakes-rmsnorm")]
     key(chromium, "ArrowDown", 40)
     assert chromium.value("document.activeElement.localName") == "a"
