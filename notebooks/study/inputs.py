@@ -25,7 +25,7 @@ def of_results(root, home):
     paths = [*_files(home / "bin"), *_files(home / "libexec/prenorm"),
              *(home / "lib/prenorm").glob("*.so"), *(home / "lib/prenorm").glob("*.absent"),
              *(root / "fixtures").glob("*.h5"), *_files(root / "reference"), *_files(root / "cuda"),
-             *here.parent.glob("*.py"), *(here.parent / "prenorm").glob("*"),
+             *here.parent.glob("*.py"), *_files(here.parent / "model"), *(here.parent / "prenorm").glob("*"),
              *here.glob("*.py"), *here.glob("*.j2")]
     versions = [(name, importlib.import_module(name).__version__) for name in LIBRARIES]
     return digest((path for path in paths if path.is_file()), sys.version, versions)
@@ -43,7 +43,7 @@ def of_the_rest(root, documents, katex, names):
     notebooks."""
     here = Path(__file__).resolve().parent
     paths = [*(root / each for each in documents), *_files(here.parent / "readme"),
-             *here.glob("study.*"), *katex]
+             *here.glob("*.css"), *here.glob("*.js"), *katex]
     return digest((path for path in paths if path.is_file()), names)
 
 

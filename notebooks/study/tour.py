@@ -4,9 +4,12 @@
 lines of the reference and of the kernel that compute them.
 """
 
+import base64
 import html
+import json
 from dataclasses import dataclass, field
 
+import model
 import numpy as np
 import prenorm
 from prenorm.cpp import steps_of_lines
@@ -18,6 +21,7 @@ FOLLOWED = 5  # the position of the token that the tour follows
 D_MODEL, NUM_HEADS, D_FF, THETA, EPS = 8, 2, 12, 100.0, 1e-5
 D_K = D_MODEL // NUM_HEADS
 SEED = 2017
+PROMPT = "Tovi has a red lamp. Besa has a blue key. Besa sings: ki ro zu, ki ro zu! Who has the red lamp? "
 AROUND = 2  # lines of code shown around those of a step
 
 
@@ -220,7 +224,7 @@ def steps():
         Step("logits", "Logits",
              f"After a last norm, a matrix gives each of the {len(WORDS)} words a score. The row of "
              f"“{token}” says what may come after it. The weights of this model are random, so it "
-             "predicts nothing; training would change the weights and nothing else.",
+             "predicts nothing; training changes the weights and nothing else, as the next step shows.",
              r"\ell_i = W_{\text{head}}\,\mathrm{RMSNorm}(z_i)",
              ("transformer_lm", ["final norm", "head"]),
              [_table("logits", v["logits"], WORDS),
@@ -229,6 +233,20 @@ def steps():
     for step in found:
         step.excerpts = excerpts(*step.code)
     return found
+
+
+def trained_model():
+    """The trained model as a script for model.js. Raises ValueError if float16 does not hold its weights."""
+    state = model.state_dict()
+    halves = [value.astype("<f2") for value in state.values()]
+    if not all((half == value).all() for half, value in zip(halves, state.values())):
+        raise ValueError("tiny.h5: float16 does not hold all weights")
+    copying = model.heads(prenorm.load("fast"))["copying"]
+    layer, head = map(int, np.unravel_index(copying.argmax(), copying.shape))
+    told = {"sizes": model.record()["model"], "shown": {"layer": layer, "head": head},
+            "shapes": {name: value.shape for name, value in state.items()},
+            "float16": base64.b64encode(b"".join(half.tobytes() for half in halves)).decode()}
+    return f"const TRAINED_MODEL = {json.dumps(told)};\n"
 
 
 # code --------------------------------------------------------------------------------------------
