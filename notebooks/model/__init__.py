@@ -89,14 +89,16 @@ def write(solution, text, count, temperature=0.0, seed=0):
 
 
 def heads(solution, songs=20):
-    """What each head does on nonsense that is sung twice: the mean weight on the byte before, and on the byte
-    that came after the same byte in the first singing. {"previous", "copying": [layers, heads]}"""
+    """What each head does on nonsense that is sung twice: the mean weight of a vowel of the first singing on the
+    byte before it, and of a consonant of the second on what came after it in the first.
+    {"previous", "copying": [layers, heads]}"""
     random, found = np.random.default_rng(0), {"previous": [], "copying": []}
     for _ in range(songs):
         song = " ".join(random.choice(list("bdfgklmnprstvz")) + random.choice(list("aeiou")) for _ in range(5))
         start = "\nKuso has a red lamp. Kuso sings: "
         _, weights = forward(solution, ids(f"{start}{song}, {song}!"), arguments())
-        second = np.arange(len(song)) + len(start) + len(song) + 2
-        found["previous"].append(weights[:, :, second, second - 1].mean(-1))
-        found["copying"].append(weights[:, :, second, second - len(song) - 1].mean(-1))
+        first = len(start) + np.arange(0, len(song), 3)  # its consonants
+        second = first + len(song) + 2
+        found["previous"].append(weights[:, :, first + 1, first].mean(-1))
+        found["copying"].append(weights[:, :, second, first + 1].mean(-1))
     return {name: np.mean(each, axis=0) for name, each in found.items()}

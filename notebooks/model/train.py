@@ -3,9 +3,10 @@
     python notebooks/model/train.py              writes tiny.h5, logits.h5 and training.json
     python notebooks/model/train.py --ablations  adds the ablations to training.json
 
-Each takes about a quarter of an hour with one thread. The model is that of `reference/transformer_lm.hpp`, a byte
-per token; it reads windows of the text of `text.py`. The trained weights are rounded to float16 and stored as
-float32, which compresses well and needs no reader of its own; the recorded losses are of the rounded ones.
+The first takes a quarter of an hour with one thread, the second two to five minutes for each part. The model is
+that of `reference/transformer_lm.hpp`, a byte per token; it reads windows of the text of `text.py`. The trained
+weights are rounded to float16 and stored as float32, which compresses well and needs no reader of its own; the
+recorded losses are of the rounded ones.
 """
 
 import argparse

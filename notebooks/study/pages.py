@@ -13,6 +13,7 @@ import nbconvert
 import nbformat
 import block
 import documents
+import model
 import prenorm
 import search
 import tour
@@ -182,7 +183,8 @@ class Site:
         size = (f"{len(tour.WORDS)} words, d_model {tour.D_MODEL}, {tour.NUM_HEADS} heads, "
                 f"d_ff {tour.D_FF}, one block")
         self._write("tour.html", "tour.html.j2", steps=tour.steps(), drawing=block.drawing(), size=size,
-                    text=" ".join(tour.TEXT))
+                    text=" ".join(tour.TEXT), learned=model.record()["model"], prompt=tour.PROMPT)
+        put(self.folder / "assets/trained_model.js", tour.trained_model())
 
     def _write(self, file, template, **values):
         """A page, whose links to pages that the site does not have are text."""

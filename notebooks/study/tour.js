@@ -27,7 +27,7 @@ addEventListener("DOMContentLoaded", () => {
   });
   addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const busy = event.target.closest?.("input, .scroll, .pane");
+    const busy = event.target.closest?.("input, textarea, select, .scroll, .pane");
     if (by && !busy && !event.ctrlKey && !event.metaKey && !event.altKey) turn(by);
   });
   addEventListener("beforeprint", () => steps.forEach((step) => (step.hidden = false)));

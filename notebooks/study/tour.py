@@ -21,7 +21,7 @@ FOLLOWED = 5  # the position of the token that the tour follows
 D_MODEL, NUM_HEADS, D_FF, THETA, EPS = 8, 2, 12, 100.0, 1e-5
 D_K = D_MODEL // NUM_HEADS
 SEED = 2017
-PROMPT = "Tovi has a red lamp. Besa has a blue key. Besa sings: ki ro zu, ki ro zu! Who has the red lamp? "
+PROMPT = "Tovi has a red lamp. Besa has a blue key. Besa sings: ki ro zu, k"
 AROUND = 2  # lines of code shown around those of a step
 
 

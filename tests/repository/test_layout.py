@@ -82,7 +82,7 @@ def test_what_belongs_to_a_component_has_its_name(folder, ending):
     names = {path.stem for path in (ROOT / folder).glob(f"*{ending}")
              # Not chapters of the notebooks, 00_start_here, nor how mistakes combine.
              if not path.stem[0].isdigit()
-             and path.stem not in ("combinations", "cuda_without_a_gpu", "floating_point", "puzzles")}
+             and path.stem not in ("combinations", "cuda_without_a_gpu", "floating_point", "model", "puzzles")}
     assert names and names <= set(COMPONENTS), names - set(COMPONENTS)
 
 

@@ -263,6 +263,24 @@ def test_the_tour_goes_from_step_to_step_by_keyboard(chromium, site):
     assert chromium.complaints == []
 
 
+def test_the_tour_computes_with_the_readers_text(chromium, site):
+    chromium.look(width=1440)
+    show(chromium, site / "tour.html")
+    chromium.value("location.hash = 'learned'")
+    settle(chromium)
+    text, weights = "document.getElementById('learned-text')", "document.getElementById('learned-weights')"
+    typed = "Mavo has a red key. Lisu has a blue cup. Mavo gives the red key to L"
+    chromium.value(f"{text}.value = '{typed}', {text}.dispatchEvent(new Event('input'))")
+    assert chromium.value("document.querySelector('#learned-next th').textContent") == "i"
+    assert chromium.value(f"{weights}.innerText").replace("\n", "") == "↵" + typed.replace(" ", "␣")
+    click(chromium, "document.getElementById('learned-write')")
+    assert chromium.value(f"{text}.value") == typed + "isu."
+    click(chromium, f"{weights}.querySelector('button:nth-child(3)')")
+    assert chromium.value(f"{weights}.querySelector('[aria-current]').title").startswith("weight ")
+    assert chromium.value(f"{weights}.lastChild.title") == "later: masked"
+    assert chromium.complaints == []
+
+
 def test_search_by_keyboard(chromium, site):
     chromium.look(width=1440)
     show(chromium, site / "index.html")
