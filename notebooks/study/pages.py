@@ -183,7 +183,8 @@ class Site:
         size = (f"{len(tour.WORDS)} words, d_model {tour.D_MODEL}, {tour.NUM_HEADS} heads, "
                 f"d_ff {tour.D_FF}, one block")
         self._write("tour.html", "tour.html.j2", steps=tour.steps(), drawing=block.drawing(), size=size,
-                    text=" ".join(tour.TEXT), learned=model.record()["model"], prompt=tour.PROMPT)
+                    text=" ".join(tour.TEXT), learned=model.record()["model"], prompt=tour.PROMPT,
+                    notebook=self.pages.get("model"))
         put(self.folder / "assets/trained_model.js", tour.trained_model())
 
     def _write(self, file, template, **values):

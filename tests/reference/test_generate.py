@@ -9,6 +9,8 @@ import oracle
 import pytest
 import torch
 
+from places import ROOT
+
 NAMES = ["ln1", "attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.output_proj", "ln2", "ffn.w1", "ffn.w2",
          "ffn.w3"]
 D, D_FF, LAYERS, HEADS, CONTEXT, THETA = 16, 24, 2, 2, 12, 500.0
@@ -69,6 +71,11 @@ def test_sampled_text_depends_on_the_seed(weights):
     # The colder, the nearer to the likeliest.
     assert generate(weights, "norm", 20, 1e-4, 1, HEADS, CONTEXT, THETA) == \
         generate(weights, "norm", 20, 0, 1, HEADS, CONTEXT, THETA)
+
+
+def test_the_trained_model_copies_a_song():
+    out, _ = generate(ROOT / "notebooks/model/tiny.h5", "\nKuso has a red lamp. Kuso sings: mi to la, m", 8, 0, 1, 4, 160)
+    assert out.endswith(b" mi to la, mi to la!\n")
 
 
 def test_without_a_file_the_weights_are_random():

@@ -1,9 +1,6 @@
 # labels: unit notebooks
-"""The trained model: every solution, the page's JavaScript and the program that writes text compute it as
-PyTorch does, and it has learned."""
+"""The trained model: every solution and the page's JavaScript compute it as PyTorch does, and it has learned."""
 
-import os
-import subprocess
 import sys
 
 import h5py
@@ -65,14 +62,6 @@ def test_it_has_learned_what_is_recorded():
         found.append(np.log(np.exp(logits).sum(-1)) - logits[np.arange(len(logits)), token_ids[1:]])
     loss = np.concatenate(found).mean()
     assert loss < losses["bigram"] / 3 and abs(loss - losses["model"]) < 0.02
-
-
-def test_the_program_writes_what_the_notebook_writes():
-    text = "\nKuso has a red lamp. Geto has a black map. Who has the red lamp? "
-    done = subprocess.run([os.environ["PRENORM_GENERATE"], model.HERE / "tiny.h5", text, "12", "0", "1", "4", "160"],
-                          capture_output=True, text=True, timeout=60)
-    assert done.stdout[:-1] == model.write(prenorm.load("reference"), text, 12)
-    assert done.stdout.endswith("? Kuso has it.\n")
 
 
 def test_the_page_computes_what_the_reference_computes(chromium, pytorch, tmp_path):
