@@ -74,7 +74,8 @@ def test_sampled_text_depends_on_the_seed(weights):
 
 
 def test_the_trained_model_copies_a_song():
-    out, _ = generate(ROOT / "notebooks/model/tiny.h5", "\nKuso has a red lamp. Kuso sings: mi to la, m", 8, 0, 1, 4, 160)
+    begun = "\nKuso has a red lamp. Kuso sings: mi to la, m"
+    out, _ = generate(ROOT / "notebooks/model/tiny.h5", begun, 8, 0, 1, 4, 160)
     assert out.endswith(b" mi to la, mi to la!\n")
 
 
