@@ -25,7 +25,7 @@ bfloat16 is the dtype `prenorm.bfloat16`, which stores bits and has no arithmeti
 too; the results then have that type.
 
 The modules, each of which imports only those before it: places, dtypes, harness, fixtures,
-solutions, program, exercises; and cpp, panes, sources, sides.
+solutions, program, exercises, puzzles; and cpp, panes, sources, sides.
 """
 
 from .dtypes import DTYPES, bfloat16, dtype_name, to, widen

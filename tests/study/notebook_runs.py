@@ -1,4 +1,4 @@
-"""Notebooks, executed from top to bottom."""
+"""Notebooks: their code, and executed from top to bottom."""
 import json
 import os
 import subprocess
@@ -7,6 +7,19 @@ import sys
 import pytest
 
 from places import ROOT
+
+
+def code_of(name):
+    """The code cells of a notebook."""
+    cells = json.loads((ROOT / f"notebooks/{name}.ipynb").read_text())["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def written(name, ending):
+    """The files with this ending that a notebook writes: {name without the ending: text}."""
+    files = [cell.partition("\n") for cell in code_of(name) if cell.startswith("%%writefile")]
+    return {line.split()[1].removesuffix(ending): text + "\n" for line, _, text in files
+            if line.endswith(ending)}
 
 
 def executed(name, tmp_path):

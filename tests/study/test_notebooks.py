@@ -494,7 +494,7 @@ def test_a_notebook_is_committed_without_outputs(path):
 @each_notebook
 def test_a_notebook_repeats_nothing_of_the_sources(path):
     text = text_of(path)
-    if path.stem != "cuda_without_a_gpu":  # which writes kernels
+    if path.stem not in ("cuda_without_a_gpu", "puzzles"):  # which write kernels
         assert not re.search(r"__global__|template\s*<|PRENORM_EXPORT", text)
     assert [(name, line) for line, name in long_lines().items() if line in text] == []
     packed = text.replace(" ", "")
