@@ -25,9 +25,10 @@ bfloat16 is the dtype `prenorm.bfloat16`, which stores bits and has no arithmeti
 too; the results then have that type.
 
 The modules, each of which imports only those before it: places, dtypes, harness, fixtures,
-solutions, program, exercises, puzzles; and cpp, panes, sources, sides.
+solutions, program, exercises, puzzles, cells; and cpp, panes, sources, sides.
 """
 
+from . import cells
 from .dtypes import DTYPES, bfloat16, dtype_name, to, widen
 from .exercises import catches, grade, hint
 from .fixtures import Case, Comparison, Fixture, compare, fixture, problems, random_weights
@@ -42,3 +43,5 @@ __all__ = ["Case", "Comparison", "DTYPES", "Error", "Fixture", "Function", "ROOT
            "bfloat16", "catches", "compare", "contract", "dtype_name", "fixture", "grade", "hint",
            "home", "ladder", "laws", "load", "mistakes", "names_of_honest", "names_of_mistakes", "problems",
            "random_weights", "run", "side_by_side", "source", "spacing", "to", "verdicts", "verify", "widen"]
+
+cells.register()  # %%cpp
