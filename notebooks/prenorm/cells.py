@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -50,9 +51,6 @@ def cpp(problem, cell):
 
 def register():
     """Adds `%%cpp` to the notebook in which this runs, if it is one."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return
-    if shell := get_ipython():
+    ipython = sys.modules.get("IPython")
+    if ipython and (shell := ipython.get_ipython()):
         shell.register_magic_function(cpp, "cell")
