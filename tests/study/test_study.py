@@ -173,6 +173,15 @@ def test_pictures_that_cells_draw_are_whole(site):
         assert len(picture.xpath(".//path")) > 8 and len(picture.xpath(".//text")) > 32
 
 
+def test_the_puzzles_come_next_and_show_what_their_starts_cost(site):
+    links = parse(site / "cuda_without_a_gpu.html").xpath("//a[@rel='next']/@href")
+    assert set(links) == {"puzzles.html"}
+    titles = parse(site / "puzzles.html").xpath("//div[@class='output_svg']/svg/title/text()")
+    kernels = [title.partition(",")[0] for title in titles]
+    assert kernels == ["broadcast", "shared", "reduction", "shuffle", "coalescing", "banks", "scan", "product",
+                       "softmax", "attention"]
+
+
 # ---- in a browser
 
 def show(chromium, path):
