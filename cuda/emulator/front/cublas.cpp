@@ -2,12 +2,15 @@
 #include "include/cublas_v2.h"
 
 #include "bounds.hpp"
+#include "vectors.hpp"
 
 #include <cmath>
 #include <vector>
 
 struct prenorm_cublas {
   cudaStream_t stream = nullptr;
+  cublasMath_t math = CUBLAS_DEFAULT_MATH;
+  cublasPointerMode_t pointers = CUBLAS_POINTER_MODE_HOST;
 };
 
 namespace {
@@ -17,7 +20,7 @@ double value_at(const void* values, cudaDataType type, long long at) {
     case CUDA_R_64F: return static_cast<const double*>(values)[at];
     case CUDA_R_16F: return static_cast<const __half*>(values)[at].wide();
     case CUDA_R_16BF: return static_cast<const __nv_bfloat16*>(values)[at].wide();
-    case CUDA_R_32F: break;
+    default: break;  // CUDA_R_32F
   }
   return static_cast<double>(static_cast<const float*>(values)[at]);
 }
@@ -27,7 +30,7 @@ void set_value(void* values, cudaDataType type, long long at, double value) {
     case CUDA_R_64F: static_cast<double*>(values)[at] = value; return;
     case CUDA_R_16F: static_cast<__half*>(values)[at] = __half(value); return;
     case CUDA_R_16BF: static_cast<__nv_bfloat16*>(values)[at] = __nv_bfloat16(value); return;
-    case CUDA_R_32F: static_cast<float*>(values)[at] = static_cast<float>(value); return;
+    default: static_cast<float*>(values)[at] = static_cast<float>(value);
   }
 }
 
@@ -54,8 +57,13 @@ struct Matrix {
 
 /// The type of alpha and beta.
 cudaDataType scalar_type(cublasComputeType_t compute) {
-  if (compute == CUBLAS_COMPUTE_64F) return CUDA_R_64F;
-  return compute == CUBLAS_COMPUTE_16F ? CUDA_R_16F : CUDA_R_32F;
+  switch (compute) {
+    case CUBLAS_COMPUTE_64F:
+    case CUBLAS_COMPUTE_64F_PEDANTIC: return CUDA_R_64F;
+    case CUBLAS_COMPUTE_16F:
+    case CUBLAS_COMPUTE_16F_PEDANTIC: return CUDA_R_16F;
+    default: return CUDA_R_32F;
+  }
 }
 
 }  // namespace
@@ -78,8 +86,20 @@ cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
   *stream = handle->stream;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasSetMathMode(cublasHandle_t, cublasMath_t) { return CUBLAS_STATUS_SUCCESS; }
-cublasStatus_t cublasSetPointerMode(cublasHandle_t, cublasPointerMode_t) {
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode) {
+  handle->math = mode;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
+  *mode = handle->math;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode) {
+  handle->pointers = mode;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t* mode) {
+  *mode = handle->pointers;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -94,6 +114,7 @@ const char* cublasGetStatusName(cublasStatus_t status) {
     case CUBLAS_STATUS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
     case CUBLAS_STATUS_INTERNAL_ERROR: return "CUBLAS_STATUS_INTERNAL_ERROR";
     case CUBLAS_STATUS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case CUBLAS_STATUS_LICENSE_ERROR: return "CUBLAS_STATUS_LICENSE_ERROR";
   }
   return "unknown status";
 }
@@ -137,23 +158,27 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
   return CUBLAS_STATUS_SUCCESS;
 }
 
-namespace {
-
-/// Every `step`th element; a negative step begins at the last one.
-template <class T>
-struct Vector {
-  Vector(T* values, int n, int step)
-      : first(step < 0 ? values - std::ptrdiff_t{n - 1} * step : values), step(step) {}
-  T& operator[](int i) const { return first[std::ptrdiff_t{i} * step]; }
-  T* first;
-  int step;
-};
-
-/// What is written there by the routine that has this.
-template <class T>
-void note_written(const Vector<T>& to, int n) {
-  for (int i = 0; i < n; ++i) prenorm::emulator::bounds::wrote(&to[i], sizeof(T));
+cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
+                                   cublasOperation_t transb, int m, int n, int k, const void* alpha,
+                                   const void* const a[], cudaDataType a_type, int lda,
+                                   const void* const b[], cudaDataType b_type, int ldb,
+                                   const void* beta, void* const c[], cudaDataType c_type, int ldc,
+                                   int count, cublasComputeType_t compute,
+                                   cublasGemmAlgo_t algorithm) {
+  const auto at = [](const auto* pointers, int z) {  // they may lie on the device
+    const prenorm::emulator::bounds::Open device_memory;
+    return pointers[z];
+  };
+  for (int z = 0; z < count; ++z) {
+    const cublasStatus_t status =
+        cublasGemmEx(handle, transa, transb, m, n, k, alpha, at(a, z), a_type, lda, at(b, z),
+                     b_type, ldb, beta, at(c, z), c_type, ldc, compute, algorithm);
+    if (status != CUBLAS_STATUS_SUCCESS) return status;
+  }
+  return CUBLAS_STATUS_SUCCESS;
 }
+
+namespace {
 
 template <class T>
 double dot(int n, const T* x, int step_x, const T* y, int step_y) {

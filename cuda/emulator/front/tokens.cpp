@@ -10,29 +10,6 @@ bool is_word_part(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/// A header of one of the toolkit's libraries, where the toolkit is.
-bool is_of_library(std::string_view path) {
-  for (const std::string_view folder : {"/thrust/", "/cub/", "/cutlass/", "/cute/", "/cuda/std/"}) {
-    if (path.find(folder) != path.npos) return true;
-  }
-  if (path.find("/prenorm/emulator/") != path.npos) return false;
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view library : {"cublas",       "cudnn",
-                                         "cufft",        "curand",
-                                         "cusparse",     "cusolver",
-                                         "nccl",         "cuda_",
-                                         "cudaGL",       "cudaEGL",
-                                         "cudaTypedefs", "cudaProfiler",
-                                         "nvrtc",        "nvml",
-                                         "nvjpeg",       "npp",
-                                         "nvToolsExt",   "math_functions",
-                                         "sm_",          "texture_",
-                                         "surface_",     "channel_descriptor"}) {
-    if (name.starts_with(library)) return true;
-  }
-  return false;
-}
-
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -91,7 +68,8 @@ class Reader {
     const std::string_view flags = line.substr(close + 1);
     const bool system = flags.find(" 3") != line.npos;
     const bool enters = flags.starts_with(" 1");
-    if (system && !system_ && enters && is_of_library(file)) {
+    if (system && !system_ && enters && file.find("/prenorm/emulator/") == file.npos &&
+        is_of_toolkit(file)) {
       throw Refused(at_line_, std::string(file.substr(file.rfind('/') + 1)));
     }
     at_line_ = {file, number};
@@ -151,6 +129,67 @@ class Reader {
 };
 
 }  // namespace
+
+bool is_of_toolkit(std::string_view path) {
+  for (const std::string_view folder : {"thrust/", "cub/", "cutlass/", "cute/", "cuda/", "crt/",
+                                        "cooperative_groups/", "nvtx3/", "nccl_device/"}) {
+    if (path.starts_with(folder)) return true;
+    const std::size_t at = path.rfind(std::string("/") + std::string(folder));
+    if (at != path.npos && (folder != "cuda/" || path.find('.', at) == path.npos)) return true;
+  }
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view begin : {"builtin_types",
+                                       "channel_desc",
+                                       "common_functions",
+                                       "cooperative_groups.h",
+                                       "cuComplex",
+                                       "cu++",
+                                       "cublas",
+                                       "cudalib",
+                                       "cudart_",
+                                       "cuda_",
+                                       "cudaE",
+                                       "cudaG",
+                                       "cudaP",
+                                       "cudaT",
+                                       "cudaV",
+                                       "cudnn",
+                                       "cufft",
+                                       "cupti",
+                                       "curand",
+                                       "cusolver",
+                                       "cusparse",
+                                       "cutensor",
+                                       "device_",
+                                       "driver_",
+                                       "fatbinary",
+                                       "generated_",
+                                       "host_config",
+                                       "host_defines",
+                                       "library_types",
+                                       "math_constants",
+                                       "math_functions",
+                                       "mma.h",
+                                       "nccl",
+                                       "npp",
+                                       "nvJ",
+                                       "nvToolsExt",
+                                       "nv_decode",
+                                       "nvblas",
+                                       "nvjpeg",
+                                       "nvml",
+                                       "nvperf",
+                                       "nvrtc",
+                                       "nvvm",
+                                       "sm_",
+                                       "surface_",
+                                       "texture_",
+                                       "vector_functions",
+                                       "vector_types"}) {
+    if (name.starts_with(begin)) return true;
+  }
+  return false;
+}
 
 std::vector<Token> tokenize(std::string_view text) { return Reader(text).run(); }
 

@@ -39,6 +39,9 @@ struct Refused : std::runtime_error {
                            what + " is not emulated") {}
 };
 
+/// Whether a header is the toolkit's, or of a library that comes with it, by its name.
+bool is_of_toolkit(std::string_view path);
+
 /// The whole text: all `before` and `text` one after the other. The last token has no text.
 std::vector<Token> tokenize(std::string_view text);
 

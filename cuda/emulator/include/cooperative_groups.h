@@ -203,6 +203,13 @@ template <class Group, class F, class... Arguments>
 void invoke_one(const Group& group, F&& f, Arguments&&... arguments) {
   if (group.thread_rank() == 0) f(arguments...);
 }
+/// All get what that one got.
+template <class F, class... Arguments>
+auto invoke_one_broadcast(const lanes& group, F&& f, Arguments&&... arguments) {
+  decltype(f(arguments...)) result{};
+  if (group.thread_rank() == 0) result = f(arguments...);
+  return group.shfl(result, 0);
+}
 
 inline void sync(const thread_group& group, PRENORM_HERE) { group.sync(here); }
 inline void sync(const thread_block&, PRENORM_HERE) { __syncthreads(here); }

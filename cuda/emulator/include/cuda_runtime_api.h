@@ -219,6 +219,11 @@ inline cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
 inline cudaError_t cudaDeviceDisablePeerAccess(int) {
   return prenorm::emulator::remember(cudaErrorPeerAccessNotEnabled);
 }
+inline cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int, int) {
+  *value = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 inline cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 inline cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 inline cudaError_t cudaDriverGetVersion(int* version) {
@@ -266,6 +271,7 @@ inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = new prenorm_event{};
   return cudaSuccess;
 }
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaEventCreate(event);
 }
@@ -285,6 +291,11 @@ inline cudaError_t cudaStreamGetPriority(cudaStream_t, int* priority) {
   *priority = 0;
   return cudaSuccess;
 }
+inline cudaError_t cudaStreamGetId(cudaStream_t, unsigned long long* number) {
+  *number = 0;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) { return cudaGetDevice(device); }
 inline cudaError_t cudaStreamGetFlags(cudaStream_t, unsigned* flags) {
   *flags = cudaStreamDefault;
   return cudaSuccess;
@@ -314,11 +325,22 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
 /// What the emulator knows: no registers are counted.
 struct cudaFuncAttributes {
   std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, maxDynamicSharedSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA,
+      maxDynamicSharedSizeBytes, preferredShmemCarveout, clusterDimMustBeSet, requiredClusterWidth,
+      requiredClusterHeight, requiredClusterDepth, clusterSchedulingPolicyPreference,
+      nonPortableClusterSizeAllowed;
 };
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
+  attributes->maxThreadsPerBlock = 1024;
+  attributes->numRegs = 32;
+  attributes->ptxVersion = attributes->binaryVersion = 86;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(prenorm::emulator::allowed_shared(""));
+  return cudaSuccess;
+}
 template <class... Parameters>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*kernel)(Parameters...)) {
-  *attributes = {0, 0, 0, 1024, 32, 86, 86, 0};
+  cudaFuncGetAttributes(attributes, static_cast<const void*>(nullptr));
   attributes->maxDynamicSharedSizeBytes =
       static_cast<int>(prenorm::emulator::allowed_shared(prenorm::emulator::kernel_of(kernel)));
   return cudaSuccess;
@@ -341,4 +363,27 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel, st
   *grid = 16 * 6;
   *block = 256;
   return cudaSuccess;
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, Kernel kernel,
+                                                        std::size_t shared = 0, int most = 0,
+                                                        unsigned = cudaOccupancyDefault) {
+  return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, shared, most);
+}
+template <class SharedOf, class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, Kernel kernel,
+                                                           SharedOf, int most = 0) {
+  return cudaOccupancyMaxPotentialBlockSize(grid, block, kernel, 0, most);
+}
+template <class SharedOf, class Kernel>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(
+    int* grid, int* block, Kernel kernel, SharedOf shared_of, int most = 0,
+    unsigned = cudaOccupancyDefault) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, shared_of, most);
+}
+template <class Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel kernel,
+                                                                   int threads, std::size_t shared,
+                                                                   unsigned) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
 }

@@ -182,6 +182,7 @@ inline double __hiloint2double(int high, int low) {
 
 inline float __fdividef(float a, float b) { return a / b; }
 inline float fdividef(float a, float b) { return a / b; }
+inline double fdivide(double a, double b) { return a / b; }
 inline float __expf(float x) { return expf(x); }
 inline float __exp10f(float x) { return powf(10.0f, x); }
 inline float __logf(float x) { return logf(x); }
@@ -273,10 +274,13 @@ inline void sincospi(double x, double* sine, double* cosine) {
   *sine = sinpi(x);
   *cosine = cospi(x);
 }
+inline void sincos(float x, float* sine, float* cosine) { sincosf(x, sine, cosine); }
 inline void sincospif(float x, float* sine, float* cosine) {
   *sine = sinpif(x);
   *cosine = cospif(x);
 }
+
+inline void sincospi(float x, float* sine, float* cosine) { sincospif(x, sine, cosine); }
 
 inline double norm3d(double a, double b, double c) { return std::hypot(a, b, c); }
 inline double norm4d(double a, double b, double c, double d) {

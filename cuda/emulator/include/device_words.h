@@ -164,6 +164,18 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
 PRENORM_DP2A(__dp2a_lo, 0)
 PRENORM_DP2A(__dp2a_hi, 2)
 #undef PRENORM_DP2A
+// The same of vectors of parts.
+#define PRENORM_DOT(name, A, B, C, word)                                      \
+  inline C name(A a, B b, C c) {                                              \
+    return name(__builtin_bit_cast(word, a), __builtin_bit_cast(word, b), c); \
+  }
+PRENORM_DOT(__dp4a, char4, char4, int, int)
+PRENORM_DOT(__dp4a, uchar4, uchar4, unsigned, unsigned)
+PRENORM_DOT(__dp2a_lo, short2, char4, int, int)
+PRENORM_DOT(__dp2a_lo, ushort2, uchar4, unsigned, unsigned)
+PRENORM_DOT(__dp2a_hi, short2, char4, int, int)
+PRENORM_DOT(__dp2a_hi, ushort2, uchar4, unsigned, unsigned)
+#undef PRENORM_DOT
 
 // --- the parts of a word
 // -----------------------------------------------------------------------------
@@ -283,3 +295,27 @@ PRENORM_DPX_RELU(s32, int, int)
 PRENORM_DPX_RELU(s16x2, short, unsigned)
 #undef PRENORM_DPX
 #undef PRENORM_DPX_RELU
+
+// The larger or smaller, and whether it is the first; of two parts, the high one's answer first.
+#define PRENORM_CHOICE(name, T, chosen)             \
+  inline T __vib##name##32(T a, T b, bool* first) { \
+    *first = a chosen b;                            \
+    return *first ? a : b;                          \
+  }
+#define PRENORM_CHOICES(name, T, chosen)                                             \
+  inline unsigned __vib##name##16x2(unsigned a, unsigned b, bool* high, bool* low) { \
+    using prenorm::emulator::part;                                                   \
+    *low = part<T>(a, 0) chosen part<T>(b, 0);                                       \
+    *high = part<T>(a, 1) chosen part<T>(b, 1);                                      \
+    return ((*high ? a : b) & 0xffff0000u) | ((*low ? a : b) & 0xffffu);             \
+  }
+PRENORM_CHOICE(max_s, int, >=)
+PRENORM_CHOICE(min_s, int, <=)
+PRENORM_CHOICE(max_u, unsigned, >=)
+PRENORM_CHOICE(min_u, unsigned, <=)
+PRENORM_CHOICES(max_s, short, >=)
+PRENORM_CHOICES(min_s, short, <=)
+PRENORM_CHOICES(max_u, unsigned short, >=)
+PRENORM_CHOICES(min_u, unsigned short, <=)
+#undef PRENORM_CHOICE
+#undef PRENORM_CHOICES

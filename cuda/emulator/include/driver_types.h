@@ -138,15 +138,20 @@ enum cudaDeviceAttr {
   cudaDevAttrHostNumaMultinodeIpcSupported = 143,
   cudaDevAttrHostMemoryPoolsSupported = 144,
   cudaDevAttrOnlyPartialHostNativeAtomicSupported = 147,
+  cudaDevAttrMax,
 };
+
+struct CUuuid_st {
+  char bytes[16];
+};
+using CUuuid = CUuuid_st;
+using cudaUUID_t = CUuuid_st;
 
 /// The device on paper: an A100's multiprocessors with the shared memory that every target has.
 /// What it lacks is 0.
 struct cudaDeviceProp {
   char name[256], luid[8];
-  struct {
-    char bytes[16];
-  } uuid;
+  cudaUUID_t uuid;
   std::size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor,
       reservedSharedMemPerBlock, totalConstMem, memPitch, textureAlignment, texturePitchAlignment,
       surfaceAlignment;
@@ -162,10 +167,18 @@ struct cudaDeviceProp {
       pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported,
       canUseHostPointerForRegisteredMem, cooperativeLaunch, cooperativeMultiDeviceLaunch,
       pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, hostRegisterSupported,
-      memoryPoolsSupported, clusterLaunch, unifiedFunctionPointers;
+      memoryPoolsSupported, clusterLaunch, unifiedFunctionPointers, sparseCudaArraySupported,
+      hostRegisterReadOnlySupported, timelineSemaphoreInteropSupported, gpuDirectRDMASupported,
+      gpuDirectRDMAWritesOrdering, deferredMappingCudaArraySupported, ipcEventSupported,
+      deviceNumaConfig, deviceNumaId, mpsEnabled, hostNumaId, hostNumaMultinodeIpcSupported;
+  unsigned gpuDirectRDMAFlushWritesOptions, memoryPoolSupportedHandleTypes, gpuPciDeviceID,
+      gpuPciSubsystemID;
   int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2],
       maxTexture2DLayered[3], maxTexture1DLinear, maxTexture2DLinear[3], maxTextureCubemap,
-      maxSurface1D, maxSurface2D[2], maxSurface3D[3];
+      maxSurface1D, maxSurface2D[2], maxSurface3D[3], maxTexture1DMipmap, maxTexture2DMipmap[2],
+      maxTexture2DGather[2], maxTexture3DAlt[3], maxTextureCubemapLayered[2],
+      maxSurface1DLayered[2], maxSurface2DLayered[3], maxSurfaceCubemap,
+      maxSurfaceCubemapLayered[2];
 };
 
 enum cudaMemcpyKind {
@@ -180,6 +193,7 @@ enum cudaFuncAttribute {
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
   cudaFuncAttributeClusterDimMustBeSet = 10,
   cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
+  cudaFuncAttributeMax,
 };
 enum cudaSharedCarveout {
   cudaSharedmemCarveoutDefault = -1,
@@ -202,6 +216,7 @@ enum cudaMemoryAdvise {
 };
 enum cudaMemLocationType {
   cudaMemLocationTypeInvalid = 0,
+  cudaMemLocationTypeNone = 0,
   cudaMemLocationTypeDevice = 1,
   cudaMemLocationTypeHost = 2,
   cudaMemLocationTypeHostNuma = 3,
@@ -254,7 +269,16 @@ inline constexpr unsigned cudaHostRegisterDefault = 0, cudaHostRegisterPortable 
 inline constexpr unsigned cudaDeviceScheduleAuto = 0, cudaDeviceScheduleSpin = 1,
                           cudaDeviceScheduleYield = 2, cudaDeviceScheduleBlockingSync = 4,
                           cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8,
-                          cudaDeviceLmemResizeToMax = 16;
+                          cudaDeviceLmemResizeToMax = 16, cudaDeviceScheduleMask = 7,
+                          cudaDeviceSyncMemops = 128, cudaDeviceMask = 255;
+inline constexpr unsigned cudaPeerAccessDefault = 0, cudaInitDeviceFlagsAreValid = 1;
+enum cudaDeviceP2PAttr {
+  cudaDevP2PAttrPerformanceRank = 1,
+  cudaDevP2PAttrAccessSupported = 2,
+  cudaDevP2PAttrNativeAtomicSupported = 3,
+  cudaDevP2PAttrCudaArrayAccessSupported = 4,
+  cudaDevP2PAttrOnlyPartialNativeAtomicSupported = 5,
+};
 inline constexpr unsigned cudaOccupancyDefault = 0, cudaOccupancyDisableCachingOverride = 1;
 #define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(1))
 #define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(2))

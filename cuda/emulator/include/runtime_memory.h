@@ -76,6 +76,10 @@ inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void*
 }
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width,
                          std::size_t height);
+inline cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
+                                     std::size_t height, cudaStream_t = nullptr) {
+  return cudaMemset2D(to, pitch, value, width, height);
+}
 cudaError_t cudaMallocPitch(void** memory, std::size_t* pitch, std::size_t width,
                             std::size_t height);
 template <class T>
@@ -169,6 +173,10 @@ inline cudaError_t cudaMemset3D(cudaPitchedPtr memory, int value, cudaExtent ext
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
+}
+inline cudaError_t cudaMemset3DAsync(cudaPitchedPtr memory, int value, cudaExtent extent,
+                                     cudaStream_t = nullptr) {
+  return cudaMemset3D(memory, value, extent);
 }
 inline cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* how) {
   const auto row = [](const cudaPitchedPtr& memory, const cudaPos& at, std::size_t z) {

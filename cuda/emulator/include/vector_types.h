@@ -33,6 +33,21 @@ PRENORM_VECTORS(float, float, 4, 8, 16)
 PRENORM_VECTORS(double, double, 8, 16, 16)
 #undef PRENORM_VECTORS
 
+// Of four, whose alignment the name says.
+#define PRENORM_ALIGNED(T, N, bytes) \
+  struct alignas(bytes) N {          \
+    T x, y, z, w;                    \
+  };                                 \
+  inline constexpr N make_##N(T x, T y, T z, T w) { return {x, y, z, w}; }
+#define PRENORM_BOTH_ALIGNED(T, N) PRENORM_ALIGNED(T, N##4_16a, 16) PRENORM_ALIGNED(T, N##4_32a, 32)
+PRENORM_BOTH_ALIGNED(long, long)
+PRENORM_BOTH_ALIGNED(unsigned long, ulong)
+PRENORM_BOTH_ALIGNED(long long, longlong)
+PRENORM_BOTH_ALIGNED(unsigned long long, ulonglong)
+PRENORM_BOTH_ALIGNED(double, double)
+#undef PRENORM_BOTH_ALIGNED
+#undef PRENORM_ALIGNED
+
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3() = default;
