@@ -14,7 +14,7 @@ namespace prenorm::emulator::front {
 namespace {
 
 /// Families of names, the first that fits; what is not emulated is nowhere listed name by name.
-const std::array<std::pair<std::regex, std::string_view>, 17> families{{
+const std::array<std::pair<std::regex, std::string_view>, 18> families{{
     {std::regex("(tex[123C]|texture)\\w*|cuda\\w*(Texture|Channel|Res(ource)?(View|Type|Desc)|"
                 "(Address|Filter|Read)Mode)\\w*"),
      "a texture"},
@@ -33,10 +33,11 @@ const std::array<std::pair<std::regex, std::string_view>, 17> families{{
     {std::regex("cuda(Jit|[lL]ibrary|Kernel)\\w*|cudaGetKernel"), "code loaded by a program"},
     {std::regex("cublas\\w*_64"), "cuBLAS with 64-bit sizes"},
     {std::regex("cublas(I?[CZ][a-z]|S[cC]|D[zZ]|C?[sS]?rot)\\w*"), "cuBLAS of complex numbers"},
+    {std::regex("(cublas|CUBLAS)_?[Ll][Tt]_?\\w*"), "cuBLASLt"},
     {std::regex("cublas[A-Z]\\w*|CUBLAS_\\w+"), "cuBLAS"},
     {std::regex("cu[A-Z][A-Za-z]\\w*|CU[a-z]\\w+|CU_\\w+"), "the driver's API"},
     {std::regex("__\\w+|(cuda|curand|cusparse|cusolver|cufft|cudnn|nccl|nvrtc|nvml|nvtx)[A-Z]\\w*|"
-                "(CUDA|CUDART|CURAND|CUSPARSE|CUFFT|CUDNN)_\\w+|"
+                "(CUDA|CUDART|CURAND|CUSPARSE|CUFFT|CUDNN|curand)_\\w+|"
                 "cooperative_groups|cg|cub|thrust|cutlass|cute|cuda|nvcuda|wmma"),
      ""},
 }};

@@ -28,19 +28,8 @@ namespace {
 /// Words that the emulator lacks, and what they belong to. Other names that nobody has declared are
 /// the compiler's to find (missing.cpp).
 const std::map<std::string_view, std::string_view> missing{
-    {"asm", "inline PTX"},
-    {"__asm__", "inline PTX"},
-    {"__asm", "inline PTX"},
-    {"texture", "a texture"},
-    {"__cluster_dims__", "a cluster"},
-    {"DeviceReduce", "cub of a whole device"},
-    {"DeviceScan", "cub of a whole device"},
-    {"DeviceSelect", "cub of a whole device"},
-    {"DeviceHistogram", "cub of a whole device"},
-    {"DeviceRadixSort", "cub of a whole device"},
-    {"BlockRadixSort", "cub's sort of a block"},
-    {"BlockLoad", "cub's loads of a block"},
-    {"BlockStore", "cub's stores of a block"},
+    {"asm", "inline PTX"},    {"__asm__", "inline PTX"},         {"__asm", "inline PTX"},
+    {"texture", "a texture"}, {"__cluster_dims__", "a cluster"},
 };
 
 class Translator {
@@ -82,9 +71,8 @@ class Translator {
     const auto found = missing.find(word.text);
     if (found == missing.end()) return;
     if (token(at_ + 2).text.starts_with("\"prenorm_")) return;  // a name of cuda_runtime.h
-    // Programs have such names of their own.
+    // Programs have such a name of their own.
     if (word.is("texture") && !token(at_ + 1).is("<")) return;
-    if (found->second.starts_with("cub") && (at_ < 2 || !token(at_ - 2).is("cub"))) return;
     throw Refused(word.at, std::string(word.text) + " (" + std::string(found->second) + ")");
   }
 

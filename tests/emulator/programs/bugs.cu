@@ -322,7 +322,7 @@ int main() {
 }
 
 #elif defined(BUG_unknown_device_sort)
-// init: DeviceRadixSort (cub of a whole device) is not emulated
+// init: cub::DeviceRadixSort is not emulated
 int main() {
   int *from = on_device(std::vector<int>(9)), *to = on_device(std::vector<int>(9));
   size_t bytes = 0;
@@ -330,11 +330,11 @@ int main() {
 }
 
 #elif defined(BUG_unknown_library)
-// init: thrust/sort.h is not emulated
-#include <thrust/sort.h>  // BUG
+// init: thrust/complex.h is not emulated
+#include <thrust/complex.h>  // BUG
 int main() {
-  std::vector<int> values{3, 1, 2};
-  thrust::sort(values.begin(), values.end());
+  const thrust::complex<float> z(1, 2);
+  std::printf("%g\n", z.real());
 }
 
 #elif defined(BUG_unknown_texture)

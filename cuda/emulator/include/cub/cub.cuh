@@ -65,6 +65,17 @@ class Reductions {
     for (int i = 1; rank == 0 && i < threads; ++i) own = join(own, values_[i]);
     return own;
   }
+  /// Of several values of each thread.
+  template <int Items, class Join>
+  T Reduce(T (&own)[Items], Join join, PRENORM_HERE) {
+    T result = own[0];
+    for (int i = 1; i < Items; ++i) result = join(result, own[i]);
+    return Reduce(result, join, Threads, here);
+  }
+  template <int Items>
+  T Sum(T (&own)[Items], PRENORM_HERE) {
+    return Reduce(own, cub::Sum(), here);
+  }
   T Sum(T own, PRENORM_HERE) { return Reduce(own, cub::Sum(), Threads, here); }
   T Sum(T own, int threads, PRENORM_HERE) { return Reduce(own, cub::Sum(), threads, here); }
 
@@ -105,6 +116,25 @@ class Scans {
     for (int i = 1; i < Threads; ++i) all = join(all, values_[i]);
     out = first;
   }
+  /// Of several neighbours in each thread.
+  template <int Items>
+  void InclusiveSum(T (&in)[Items], T (&out)[Items], PRENORM_HERE) {
+    T sum = in[0];
+    for (int i = 1; i < Items; ++i) sum = sum + in[i];
+    ExclusiveSum(sum, sum, here);
+    for (int i = 0; i < Items; ++i) out[i] = sum = sum + in[i];
+  }
+  template <int Items>
+  void ExclusiveSum(T (&in)[Items], T (&out)[Items], PRENORM_HERE) {
+    T sum = in[0];
+    for (int i = 1; i < Items; ++i) sum = sum + in[i];
+    ExclusiveSum(sum, sum, here);
+    for (int i = 0; i < Items; ++i) {
+      const T next = sum + in[i];
+      out[i] = sum;
+      sum = next;
+    }
+  }
   void InclusiveSum(T in, T& out, PRENORM_HERE) { InclusiveScan(in, out, cub::Sum(), here); }
   void InclusiveSum(T in, T& out, T& all, PRENORM_HERE) {
     InclusiveScan(in, out, cub::Sum(), all, here);
@@ -141,4 +171,73 @@ struct WarpScan : detail::Scans<T, Lanes, detail::PartOfWarp<Lanes>> {
   using detail::Scans<T, Lanes, detail::PartOfWarp<Lanes>>::Scans;
 };
 
+enum BlockLoadAlgorithm {
+  BLOCK_LOAD_DIRECT,
+  BLOCK_LOAD_STRIPED,
+  BLOCK_LOAD_VECTORIZE,
+  BLOCK_LOAD_TRANSPOSE,
+  BLOCK_LOAD_WARP_TRANSPOSE,
+};
+enum BlockStoreAlgorithm {
+  BLOCK_STORE_DIRECT,
+  BLOCK_STORE_STRIPED,
+  BLOCK_STORE_VECTORIZE,
+  BLOCK_STORE_TRANSPOSE,
+  BLOCK_STORE_WARP_TRANSPOSE,
+};
+
+namespace detail {
+
+/// Which elements a thread has: neighbours, or those that lie a block's size apart.
+template <int X, int Items, bool striped, int Y, int Z>
+struct Part {
+  static int at(int i) {
+    return striped ? i * X * Y * Z + WholeBlock::rank() : WholeBlock::rank() * Items + i;
+  }
+};
+
+}  // namespace detail
+
+template <class T, int X, int Items, BlockLoadAlgorithm how = BLOCK_LOAD_DIRECT, int Y = 1,
+          int Z = 1>
+struct BlockLoad : detail::Part<X, Items, how == BLOCK_LOAD_STRIPED, Y, Z> {
+  struct TempStorage {};
+  BlockLoad() = default;
+  explicit BlockLoad(TempStorage&) {}
+  template <class It>
+  void Load(It from, T (&to)[Items]) {
+    for (int i = 0; i < Items; ++i) to[i] = from[this->at(i)];
+  }
+  template <class It>
+  void Load(It from, T (&to)[Items], int valid) {
+    for (int i = 0; i < Items; ++i) {
+      if (this->at(i) < valid) to[i] = from[this->at(i)];
+    }
+  }
+  template <class It, class Default>
+  void Load(It from, T (&to)[Items], int valid, Default beyond) {
+    for (T& each : to) each = beyond;
+    Load(from, to, valid);
+  }
+};
+template <class T, int X, int Items, BlockStoreAlgorithm how = BLOCK_STORE_DIRECT, int Y = 1,
+          int Z = 1>
+struct BlockStore : detail::Part<X, Items, how == BLOCK_STORE_STRIPED, Y, Z> {
+  struct TempStorage {};
+  BlockStore() = default;
+  explicit BlockStore(TempStorage&) {}
+  template <class It>
+  void Store(It to, T (&from)[Items]) {
+    for (int i = 0; i < Items; ++i) to[this->at(i)] = from[i];
+  }
+  template <class It>
+  void Store(It to, T (&from)[Items], int valid) {
+    for (int i = 0; i < Items; ++i) {
+      if (this->at(i) < valid) to[this->at(i)] = from[i];
+    }
+  }
+};
+
 }  // namespace cub
+
+#include "device/device_reduce.cuh"

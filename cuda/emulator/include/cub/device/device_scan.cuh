@@ -1,0 +1,4 @@
+// <cub/device/device_scan.cuh> of the emulator.
+#pragma once
+
+#include "device_reduce.cuh"

@@ -1,0 +1,4 @@
+// <thrust/adjacent_difference.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

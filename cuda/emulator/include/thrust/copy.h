@@ -1,0 +1,4 @@
+// <thrust/copy.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

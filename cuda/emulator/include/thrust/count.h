@@ -1,0 +1,4 @@
+// <thrust/count.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

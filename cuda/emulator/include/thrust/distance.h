@@ -1,0 +1,4 @@
+// <thrust/distance.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/equal.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

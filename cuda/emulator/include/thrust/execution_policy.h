@@ -1,0 +1,4 @@
+// <thrust/execution_policy.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

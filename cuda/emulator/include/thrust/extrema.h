@@ -1,0 +1,4 @@
+// <thrust/extrema.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

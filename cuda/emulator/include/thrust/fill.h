@@ -1,0 +1,4 @@
+// <thrust/fill.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/find.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/for_each.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

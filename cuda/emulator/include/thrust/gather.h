@@ -1,0 +1,4 @@
+// <thrust/gather.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

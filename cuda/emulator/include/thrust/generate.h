@@ -1,0 +1,4 @@
+// <thrust/generate.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/host_vector.h> of the emulator.
+#pragma once
+
+#include "device_vector.h"

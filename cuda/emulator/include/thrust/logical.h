@@ -1,0 +1,4 @@
+// <thrust/logical.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

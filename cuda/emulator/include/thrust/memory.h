@@ -1,0 +1,4 @@
+// <thrust/memory.h> of the emulator.
+#pragma once
+
+#include "device_ptr.h"

@@ -1,0 +1,4 @@
+// <thrust/pair.h> of the emulator.
+#pragma once
+
+#include "device_ptr.h"

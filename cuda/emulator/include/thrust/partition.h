@@ -1,0 +1,4 @@
+// <thrust/partition.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/reduce.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/remove.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

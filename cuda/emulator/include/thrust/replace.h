@@ -1,0 +1,4 @@
+// <thrust/replace.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/reverse.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

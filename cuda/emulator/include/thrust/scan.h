@@ -1,0 +1,4 @@
+// <thrust/scan.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/scatter.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

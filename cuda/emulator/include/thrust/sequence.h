@@ -1,0 +1,4 @@
+// <thrust/sequence.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/sort.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

@@ -1,0 +1,4 @@
+// <thrust/system/cuda/execution_policy.h> of the emulator.
+#pragma once
+
+#include "../../algorithms.h"

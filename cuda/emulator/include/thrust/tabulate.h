@@ -1,0 +1,4 @@
+// <thrust/tabulate.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

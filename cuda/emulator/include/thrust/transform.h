@@ -1,0 +1,4 @@
+// <thrust/transform.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"

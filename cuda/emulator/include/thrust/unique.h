@@ -1,0 +1,4 @@
+// <thrust/unique.h> of the emulator.
+#pragma once
+
+#include "algorithms.h"
