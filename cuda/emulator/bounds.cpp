@@ -13,8 +13,19 @@
 #include <utility>
 #include <vector>
 
+// Where a program's variables for kernels begin; the linker knows. They end where this object's do,
+// which is linked after the program's, and both ends are those of pages.
+extern "C" {
+extern __attribute__((visibility("hidden"))) char __start_prenorm_device;
+extern __attribute__((visibility("hidden"))) char __start_prenorm_device_zero;
+}
+
 namespace prenorm::emulator::bounds {
 namespace {
+
+__attribute__((section("prenorm_device"), aligned(4096))) char end_of_variables = 1;
+// With no room in the file; the assembler takes what follows # as a comment.
+__attribute__((section("prenorm_device_zero,\"aw\",@nobits#"), aligned(4096))) char end_of_zeros;
 
 using Address = std::uintptr_t;
 constexpr Address null_page = 1 << 16;
@@ -118,6 +129,15 @@ void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::s
   const Range range{address_of(begin), address_of(begin) + bytes, reach, name, by, {}};
   if (host_runs && open == 0) set_access(range, false);
   ranges().insert(std::ranges::upper_bound(ranges(), range.begin, {}, &Range::begin), range);
+}
+
+void allow_device_variables() {
+  const auto all = [](char& begin, const char& end) {
+    const auto bytes = static_cast<std::size_t>(&end - &begin);
+    if (bytes > 0) allow(&begin, bytes, 0, "a __device__ variable", By::kernels);
+  };
+  all(__start_prenorm_device, end_of_variables);
+  all(__start_prenorm_device_zero, end_of_zeros);
 }
 
 void forbid(const void* begin) {

@@ -21,6 +21,9 @@ enum class By { kernels, kernels_and_host };
 void allow(const void* begin, std::size_t bytes, std::size_t reach, const std::string& name, By by);
 /// No longer: memory that begins there is freed.
 void forbid(const void* begin);
+/// Allows the variables of kernels, __device__ and __constant__ ones, for kernels alone. The front
+/// puts them into sections of their own, except for templates' and those in classes.
+void allow_device_variables();
 /// Nothing has written this range, which is allowed, yet; something has written those bytes.
 void begin_unwritten(const void* begin);
 void wrote(const void* at, std::size_t bytes);
@@ -58,6 +61,7 @@ struct Open {
 #else
 inline void allow(const void*, std::size_t, std::size_t, const std::string&, By) {}
 inline void forbid(const void*) {}
+inline void allow_device_variables() {}
 inline void begin_unwritten(const void*) {}
 inline void wrote(const void*, std::size_t) {}
 inline bool is_on_device(const void*) { return false; }

@@ -164,6 +164,8 @@ void record_error(const std::string& what, const void* code = nullptr,
 
 /// Whether a kernel runs on this thread of the machine.
 bool running();
+/// Whether code of both sides takes that of the device.
+constexpr bool on_device() { return !__builtin_is_constant_evaluated() && running(); }
 
 /// The running thread has read what others may write, in that place of the code, and changed
 /// nothing. Where it does so again and again others have their turns, at last other blocks; where

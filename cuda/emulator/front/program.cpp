@@ -59,6 +59,7 @@ void prepare() {
 #if !defined(PRENORM_EMULATOR_SANITIZED)
   catch_faults(on_fault);
 #endif
+  bounds::allow_device_variables();
   bounds::begin_host();
 }
 

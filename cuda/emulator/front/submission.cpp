@@ -108,9 +108,9 @@ bool on_fault(const std::string& what, bool of_host) {
 }
 
 // When the library is loaded.
-const bool set =
-    (describe_place = describe, observe_launch = on_launch, observe_failure = on_failure,
-     counter::lines_of_places = lines_of, catch_faults(on_fault), true);
+const bool set = (bounds::allow_device_variables(), describe_place = describe,
+                  observe_launch = on_launch, observe_failure = on_failure,
+                  counter::lines_of_places = lines_of, catch_faults(on_fault), true);
 
 }  // namespace
 }  // namespace prenorm::emulator

@@ -70,7 +70,7 @@ class Reader {
     const bool enters = flags.starts_with(" 1");
     if (system && !system_ && enters && file.find("/prenorm/emulator/") == file.npos &&
         is_of_toolkit(file)) {
-      throw Refused(at_line_, std::string(file.substr(file.rfind('/') + 1)));
+      throw not_emulated(at_line_, std::string(file.substr(file.rfind('/') + 1)));
     }
     at_line_ = {file, number};
     system_ = system;

@@ -32,12 +32,16 @@ struct Token {
   }
 };
 
-/// What the emulator lacks is used.
+/// A message, which begins with its place.
 struct Refused : std::runtime_error {
   Refused(const Place& place, const std::string& what)
       : std::runtime_error(std::string(place.file) + ":" + std::to_string(place.line) + ": " +
-                           what + " is not emulated") {}
+                           what) {}
 };
+/// What the emulator lacks is used.
+inline Refused not_emulated(const Place& place, const std::string& what) {
+  return {place, what + " is not emulated"};
+}
 
 /// Whether a header is the toolkit's, or of a library that comes with it, by its name.
 bool is_of_toolkit(std::string_view path);

@@ -13,10 +13,13 @@
 //
 // Lines keep their numbers. What the emulator lacks ends with one message, "file:line: word is not
 // emulated", and exit code 1.
+#include "merge.hpp"
 #include "missing.hpp"
-#include "tokens.hpp"
+#include "scopes.hpp"
+#include "sides.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <map>
@@ -34,16 +37,19 @@ const std::map<std::string_view, std::string_view> missing{
 
 class Translator {
  public:
-  explicit Translator(std::string_view text) : tokens_(tokenize(text)) {}
+  explicit Translator(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
   std::string run() {
     for (at_ = 0; at_ < tokens_.size(); ++at_) {
       const Token& token = tokens_[at_];
       if (!token.system) refuse_missing();
-      if (token.is("{")) open_brace();
-      if (token.is("}") && !braces_.empty()) braces_.pop_back();
+      scopes_.pass(tokens_, at_);
       if (token.is("__global__")) {
         kernel();
+      } else if (token.is("__host__")) {
+        tokens_[at_].text.clear();
+      } else if (token.is("__device__") || token.is("__constant__") || token.is("__managed__")) {
+        of_device();
       } else if (token.is("__noinline__")) {
         noinline();
       } else if (token.is("__shared__")) {
@@ -51,7 +57,6 @@ class Translator {
       } else if (!token.system && begins_launch(at_)) {
         launch();
       }
-      if (token.is(";") || token.is("{") || token.is("}")) statement_ = at_ + 1;
     }
     std::string result;
     for (const Token& token : tokens_) result.append(token.before).append(token.text);
@@ -73,21 +78,10 @@ class Translator {
     if (token(at_ + 2).text.starts_with("\"prenorm_")) return;  // a name of cuda_runtime.h
     // Programs have such a name of their own.
     if (word.is("texture") && !token(at_ + 1).is("<")) return;
-    throw Refused(word.at, std::string(word.text) + " (" + std::string(found->second) + ")");
+    throw not_emulated(word.at, std::string(word.text) + " (" + std::string(found->second) + ")");
   }
 
-  /// Whether statements stand in these braces, rather than declarations.
-  void open_brace() {
-    bool in_namespace = false, in_type = false, parenthesis = false;
-    for (Index i = statement_; i < at_; ++i) {
-      const Token& each = tokens_[i];
-      in_namespace |= each.is("namespace") || each.text.starts_with("\"C");
-      in_type |= each.is("class") || each.is("struct") || each.is("union") || each.is("enum");
-      parenthesis |= each.is("(");
-    }
-    braces_.push_back(!(in_namespace || (in_type && !parenthesis)));
-  }
-  bool in_function() const { return std::ranges::find(braces_, true) != braces_.end(); }
+  Index statement() const { return scopes_.statement(); }
 
   // --- kernels ---------------------------------------------------------------------------------
 
@@ -107,7 +101,7 @@ class Translator {
     }
     if (open == at_) return;
     bool one = true;  // function of that name, and no argument may be left out
-    for (Index i = statement_; i < close; ++i) {
+    for (Index i = statement(); i < close; ++i) {
       one = one && !tokens_[i].is(i < at_ ? "template" : "=");
     }
     const std::string types = types_of(open, close);
@@ -140,18 +134,46 @@ class Translator {
     tokens_[at_].text = "__attribute__((__noinline__))";
   }
 
+  /// __device__, __constant__, __managed__: a variable of the first two lies where the host has no
+  /// access (bounds.hpp).
+  void of_device() {
+    Token& word = tokens_[at_];
+    const bool managed = word.is("__managed__");
+    word.text.clear();
+    if (managed || scopes_.in_function() || scopes_.in_type()) return;
+    bool initialized = false;
+    for (Index i = statement(); i < tokens_.size() && !tokens_[i].is(";"); ++i) {
+      const Token& each = tokens_[i];
+      // Constants are not written, templates' variables belong to no section.
+      for (const std::string_view other : {"template", "inline", "const", "constexpr", "operator",
+                                           "extern", "__managed__", "using", "typedef"}) {
+        if (each.is(other)) return;
+      }
+      initialized = each.is("=") || each.is("{");
+      if (initialized) break;
+      if (!each.is("(")) continue;
+      const Token& before = tokens_[i - 1];
+      if (!before.is("alignas") && !before.text.starts_with("__a") && !before.is("decltype"))
+        return;
+      i = closing(i);
+    }
+    word.text = initialized
+                    ? "__attribute__((section(\"prenorm_device\")))"
+                    : "__attribute__((section(\"prenorm_device_zero,\\\"aw\\\",@nobits#\")))";
+  }
+
   // --- shared memory ---------------------------------------------------------------------------
 
   void shared_declaration() {
     Index end = at_;
     while (end < tokens_.size() && !tokens_[end].is(";")) ++end;
     bool dynamic = false;
-    for (Index i = statement_; i < end; ++i) dynamic |= tokens_[i].is("extern");
+    for (Index i = statement(); i < end; ++i) dynamic |= tokens_[i].is("extern");
     if (dynamic) {
       dynamic_declaration(end);
       return;
     }
-    for (Index i = statement_; i < end; ++i) {
+    for (Index i = statement(); i < end; ++i) {
       if (tokens_[i].is("static")) tokens_[i].text.clear();
     }
     // What C++ wants at the beginning.
@@ -161,7 +183,7 @@ class Translator {
       const Index close = closing(i + 1);
       for (Index k = i; k <= close; ++k) alignment += std::exchange(tokens_[k].text, "") + " ";
     }
-    tokens_[statement_].text.insert(0, alignment);
+    tokens_[statement()].text.insert(0, alignment);
     // Nothing constructs it, as on a device.
     tokens_[at_].text.replace(tokens_[at_].text.find("__shared__"), 10,
                               "static __constinit thread_local");
@@ -172,10 +194,10 @@ class Translator {
     Index name = at_;
     while (name < end && !tokens_[name + 1].is("[")) ++name;
     if (name >= end || !tokens_[name].is_word()) {
-      throw Refused(tokens_[at_].at, "this form of extern __shared__");
+      throw not_emulated(tokens_[at_].at, "this form of extern __shared__");
     }
     std::string type;
-    for (Index i = statement_; i < name; ++i) {
+    for (Index i = statement(); i < name; ++i) {
       const Token& each = tokens_[i];
       if (each.is("extern") || each.is("__shared__")) continue;
       if (each.is("alignas") || each.is("__attribute__")) {
@@ -187,14 +209,14 @@ class Translator {
     const std::string named = std::string(tokens_[name].text);
     for (Index i = closing(name + 1) + 1; i < end; ++i) type += tokens_[i].text;  // s[][32]
     std::string text;
-    if (in_function()) {
+    if (scopes_.in_function()) {
       text = "::prenorm::emulator::Pointer<" + type + "> const " + named +
              " = reinterpret_cast<::prenorm::emulator::Pointer<" + type +
              ">>(::prenorm::emulator::dynamic_shared_memory())";
     } else {
       text = "static constexpr ::prenorm::emulator::DynamicShared<" + type + "> " + named + "{}";
     }
-    replace(statement_, end, text);
+    replace(statement(), end, text);
     at_ = end - 1;
   }
 
@@ -215,7 +237,7 @@ class Translator {
     }
     const Index open = close + 2;
     if (begin == at_ || !token(open).is("(")) {
-      throw Refused(tokens_[at_].at, "this form of <<<");
+      throw not_emulated(tokens_[at_].at, "this form of <<<");
     }
     const Index end = closing(open);
     std::string name;
@@ -249,12 +271,12 @@ class Translator {
   /// and what they are looked up in.
   Index callee(Index end) const {
     Index i = end;
-    while (i > statement_) {
+    while (i > statement()) {
       Index begin = i - 1;
       if (token(begin).is(">") || token(begin).is(">>")) begin = before_arguments(begin);
-      while (begin > statement_ && (token(begin).is(")") || token(begin).is("]"))) {
+      while (begin > statement() && (token(begin).is(")") || token(begin).is("]"))) {
         begin = opening(begin);
-        if (begin > statement_ && token(begin - 1).is_name())
+        if (begin > statement() && token(begin - 1).is_name())
           --begin;
         else
           break;
@@ -262,13 +284,13 @@ class Translator {
       const bool fits = token(begin).is_name() || token(begin).is("(");
       if (!fits) return i;
       i = begin;
-      if (i > statement_ && token(i - 1).is("template")) --i;
-      if (i == statement_) return i;
+      if (i > statement() && token(i - 1).is("template")) --i;
+      if (i == statement()) return i;
       const Token& joint = token(i - 1);
       if (!joint.is("::") && !joint.is(".") && !joint.is("->")) return i;
       --i;
-      const bool more = i > statement_ && (token(i - 1).is_name() || token(i - 1).is(">") ||
-                                           token(i - 1).is(")") || token(i - 1).is("]"));
+      const bool more = i > statement() && (token(i - 1).is_name() || token(i - 1).is(">") ||
+                                            token(i - 1).is(")") || token(i - 1).is("]"));
       if (!more) return i;  // a leading ::
     }
     return i;
@@ -277,7 +299,7 @@ class Translator {
   /// The name before template arguments that end at `end`.
   Index before_arguments(Index end) const {
     int depth = 0;
-    for (Index i = end + 1; i-- > statement_;) {
+    for (Index i = end + 1; i-- > statement();) {
       const Token& each = token(i);
       if (each.is(")") || each.is("]") || each.is("}")) i = opening(i);
       if (each.is(">")) ++depth;
@@ -291,16 +313,7 @@ class Translator {
 
   // --- tokens ----------------------------------------------------------------------------------
 
-  static bool is_opening(const Token& each) { return each.is("(") || each.is("[") || each.is("{"); }
-  static bool is_closing(const Token& each) { return each.is(")") || each.is("]") || each.is("}"); }
-  Index closing(Index open) const {
-    int depth = 0;
-    for (Index i = open; i < tokens_.size(); ++i) {
-      if (is_opening(tokens_[i])) ++depth;
-      if (is_closing(tokens_[i]) && --depth == 0) return i;
-    }
-    throw Refused(tokens_[std::min(open, tokens_.size() - 1)].at, "an unclosed bracket");
-  }
+  Index closing(Index open) const { return front::closing(tokens_, open); }
   Index opening(Index close) const {
     int depth = 0;
     for (Index i = close + 1; i-- > 0;) {
@@ -328,25 +341,40 @@ class Translator {
   };
   std::map<std::string, Kernel> kernels_;
   std::vector<Token> tokens_;
-  Index at_ = 0, statement_ = 0;
-  std::vector<bool> braces_;  // those open: whether statements stand in them
+  Index at_ = 0;
+  Scopes scopes_;
 };
 
 }  // namespace
 }  // namespace prenorm::emulator::front
 
-/// With an argument, the input is what the compiler said of the output.
-int main(int count, char**) {
+namespace {
+
+std::string all_of(std::istream& stream) { return {std::istreambuf_iterator<char>(stream), {}}; }
+
+}  // namespace
+
+/// The argument is the source as the host sees it, where that differs; or `--errors`: the input is
+/// what the compiler said of the output.
+int main(int count, char** arguments) {
   using namespace prenorm::emulator::front;
   std::ios::sync_with_stdio(false);
-  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  if (count > 1) {
-    const std::string missing = what_is_missing(text);
-    std::cerr << (missing.empty() ? text : missing + "\n");
+  const std::string input = all_of(std::cin);
+  std::string of_host;
+  if (count > 1 && std::string_view(arguments[1]) == "--errors") {
+    const std::string missing = what_is_missing(input);
+    std::cerr << (missing.empty() ? input : missing + "\n");
     return 1;
   }
+  if (count > 1) {
+    std::ifstream file(arguments[1]);
+    of_host = all_of(file);
+  }
   try {
-    std::cout << Translator(text).run();
+    std::vector<Token> tokens = tokenize(input);
+    if (!of_host.empty()) tokens = merge(tokens, tokenize(of_host));
+    look_at_sides(tokens);
+    std::cout << Translator(std::move(tokens)).run();
     std::cout.flush();
     return std::cout ? 0 : 2;
   } catch (const Refused& refused) {

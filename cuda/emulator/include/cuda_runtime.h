@@ -25,11 +25,12 @@ void* memset(void* to, int value, decltype(sizeof 0) bytes) noexcept
 #include "cuda_runtime_api.h"
 #include "device_intrinsics.h"
 
-// prenorm-cuda-to-cpp knows where these stand, and where __noinline__ is CUDA's.
+// prenorm-cuda-to-cpp knows where these stand, and __constant__, __managed__ and CUDA's
+// __noinline__.
 #undef __shared__
 #undef __global__
-#define __constant__
-#define __managed__
+#undef __device__
+#undef __host__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __inline__ inline
 #define __builtin_assume(condition) static_cast<void>(0)

@@ -534,4 +534,51 @@ int main() {
   wait<<<2, 1>>>(on_device(std::vector<int>{0}));
   CUDA_CHECK(cudaDeviceSynchronize());
 }
+#elif defined(BUG_refused_variable_of_the_host)
+// init: the host's variable table in device code
+static float table[4] = {1, 2, 3, 4};
+__device__ float entry(int i) {
+  return table[i];  // BUG
+}
+__global__ void look_up(float* x) { x[threadIdx.x] = entry(threadIdx.x); }
+int main() { look_up<<<1, 4>>>(on_device(numbers(4))); }
+
+#elif defined(BUG_refused_function_of_the_host)
+// init: a call of the host's function weight in device code
+const int step = 2;
+template <class T>
+T weight(T x) {
+  return x * step;
+}
+__global__ void weigh(float* x) {
+  const float step = 3;
+  x[threadIdx.x] = step + weight(x[threadIdx.x]);  // BUG
+}
+int main() { weigh<<<1, 4>>>(on_device(numbers(4))); }
+
+#elif defined(BUG_refused_function_of_c)
+// init: a call of the host's function rand in device code
+__global__ void noise(int* x) {
+  x[threadIdx.x] = rand();  // BUG
+}
+int main() { noise<<<1, 4>>>(on_device(std::vector<int>(4))); }
+
+#elif defined(BUG_device_variable_set_by_the_host)
+// init: host code accesses a __device__ variable, which lies on the device
+__constant__ float weights[4];
+__device__ int launches = 3;
+__global__ void weigh(float* x) { x[threadIdx.x] *= weights[threadIdx.x] + launches; }
+int main() {
+  weigh<<<1, 4>>>(on_device(numbers(4)));
+  weights[1] = 2;  // BUG
+}
+
+#elif defined(BUG_device_variable_read_by_the_host)
+// init: host code accesses a __device__ variable, which lies on the device
+__device__ int launches = 3;
+__global__ void count() { atomicAdd(&launches, 1); }
+int main() {
+  count<<<1, 4>>>();
+  return launches;  // BUG
+}
 #endif
