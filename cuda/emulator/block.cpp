@@ -295,6 +295,8 @@ Votes Block::meet(bool predicate, const Place& here, bool counted) {
   Thread& self = threads_[current_];
   self.here = here;
   self.state = State::at_barrier;
+  if (at_barrier_ == 0) barrier_place_ = here;
+  if (here != barrier_place_) report_other_barrier();
   votes_ += predicate ? 1 : 0;
   if (++at_barrier_ == size_) {
     const auto each = [this](auto visit) {
@@ -361,6 +363,16 @@ std::string Block::what_it_does(const Thread& thread) const {
     case State::in_warp: return std::string("waits in ") + thread.word;
     default: return "runs";
   }
+}
+
+/// The running thread has come to another barrier than those that wait.
+void Block::report_other_barrier() const {
+  const auto first = std::ranges::find_if(threads_, [this](const Thread& each) {
+    return each.state == State::at_barrier && each.here == barrier_place_;
+  });
+  fail(current_, "comes to another __syncthreads than thread " + to_text(first->index) +
+                     ", which waits at one" + described(barrier_place_, nullptr) +
+                     ": barriers of two branches are two barriers");
 }
 
 /// No thread can go on: reports who waits for whom.

@@ -215,6 +215,7 @@ class Block {
   unsigned gathered_with(std::size_t thread) const;
   void release_gathered();
   void check_copies() const;
+  [[noreturn]] void report_other_barrier() const;
   [[noreturn]] void report_stuck() const;
   std::string what_it_does(const Thread& thread) const;
 
@@ -236,6 +237,7 @@ class Block {
   std::vector<std::size_t> ready_;
   std::size_t turns_ = 0;
   std::size_t at_barrier_ = 0;
+  Place barrier_place_;  // where those stand
   std::size_t gathering_ = 0;
   unsigned votes_ = 0;
   // What the running thread reads again and again, how often, and how often it read such things.

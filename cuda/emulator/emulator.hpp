@@ -17,6 +17,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 // What only the emulator does, where kernels are compiled for its counter.
 #if defined(PRENORM_EMULATOR_COUNTED)
@@ -57,6 +58,12 @@ class Place {
   }
   constexpr const char* file_name() const { return file_; }
   constexpr unsigned line() const { return line_; }
+  /// The same line of the same file.
+  friend bool operator==(const Place& a, const Place& b) {
+    return a.line_ == b.line_ &&
+           (a.file_ == b.file_ || std::string_view(a.file_) == std::string_view(b.file_));
+  }
+  friend bool operator!=(const Place& a, const Place& b) { return !(a == b); }
 
  private:
   const char* file_ = "";

@@ -581,4 +581,39 @@ int main() {
   count<<<1, 4>>>();
   return launches;  // BUG
 }
+#elif defined(BUG_barriers_of_two_branches)
+// init: thread (32, 0, 0): comes to another __syncthreads than thread (0, 0, 0), which waits at one
+// none: barriers of two branches are two barriers
+__global__ void halves(float* x) {
+  __shared__ float s[64];
+  if (threadIdx.x < 32) {
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+  } else {
+    s[threadIdx.x] = -x[threadIdx.x];
+    __syncthreads();  // BUG
+  }
+  x[threadIdx.x] = s[63 - threadIdx.x];
+}
+int main() {
+  float* x = on_device(numbers(64));
+  halves<<<1, 64>>>(x);
+  on_host(x, 64);
+}
+
+#elif defined(BUG_barrier_of_another_turn)
+// none: comes to another __syncthreads than thread (63, 0, 0)
+__global__ void reduce(float* x) {
+  for (unsigned i = 1; i < 2 + threadIdx.x / 32; ++i) {
+    x[threadIdx.x] += i;
+    __syncthreads();  // BUG
+  }
+  if (threadIdx.x < 32) x[threadIdx.x] += x[threadIdx.x + 32];
+  __syncthreads();
+}
+int main() {
+  float* x = on_device(numbers(64));
+  reduce<<<1, 64>>>(x);
+  on_host(x, 64);
+}
 #endif
