@@ -4,9 +4,14 @@
 #include "counter.hpp"
 #include "emulator.hpp"
 
+#include <cstdint>
+
 namespace prenorm::emulator::calls {
 namespace {
 
+void on_aligned(const void* at, std::size_t bytes, const void* place) {
+  if (reinterpret_cast<std::uintptr_t>(at) % bytes != 0) checker::on_misaligned(at, bytes, place);
+}
 void on_read(const void* at, std::size_t bytes, const void* place) {
   checker::on_read(at, bytes, place, false);
   counter::on_read(at, bytes, place);

@@ -48,6 +48,14 @@ struct Region {
   }
 };
 
+/// Whether a part of a vector or structure is enough, as only that may be used: a program's. The
+/// project's own kernels use all.
+#if defined(PRENORM_EMULATOR_WATCHED)
+constexpr bool vectors_may_have_room = true;
+#else
+constexpr bool vectors_may_have_room = false;
+#endif
+
 // Static shared arrays are thread_local variables, in this library's thread-local segment.
 thread_local Region static_shared, dynamic_shared;
 thread_local bool active = false;
@@ -99,8 +107,11 @@ void on_read(const void* address, std::size_t bytes, const void* code, bool atom
   for (const Region* region : {&static_shared, &dynamic_shared}) {
     if (!region->holds(address)) continue;
     races::on_access(address, bytes, {.writes = atomic, .atomic = atomic}, code);
-    if (region->is_written(address, bytes) || (copied && region->is_written_partly(address, bytes)))
+    const bool whole = !copied && (bytes <= 4 || !vectors_may_have_room);
+    if (region->is_written(address, bytes) ||
+        (!whole && region->is_written_partly(address, bytes))) {
       return;
+    }
     const auto at = static_cast<const std::byte*>(address) - region->begin;
     const std::string which = region == &dynamic_shared
                                   ? "byte " + std::to_string(at) + " of dynamic shared memory"
@@ -111,6 +122,15 @@ void on_read(const void* address, std::size_t bytes, const void* code, bool atom
     return;
   }
   on_global(address, bytes, {.writes = atomic, .atomic = atomic}, code, true);
+}
+
+void on_misaligned(const void* address, std::size_t bytes, const void* code) {
+  if (!active) return;
+  const auto wrong = reinterpret_cast<std::uintptr_t>(address) % bytes;
+  record_error("accesses " + std::to_string(bytes) + " bytes at an address that is " +
+                   std::to_string(wrong) + " bytes past a multiple of " + std::to_string(bytes),
+               code);
+  leave_thread();
 }
 
 void begin_block(const std::byte* dynamic, std::size_t bytes) {

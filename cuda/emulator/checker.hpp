@@ -22,12 +22,15 @@ void end_block();
 /// `copied`: as a whole, so that room in a structure may be unwritten.
 void on_read(const void* at, std::size_t bytes, const void* code, bool atomic, bool copied = false);
 void on_write(const void* at, std::size_t bytes, const void* code, bool atomic);
+/// The running thread is about to access so many bytes as one, at an address that is no multiple.
+void on_misaligned(const void* at, std::size_t bytes, const void* code);
 #else
 inline void begin_block(const std::byte*, std::size_t) {}
 inline void forget(const void*, std::size_t) {}
 inline void end_block() {}
 inline void on_read(const void*, std::size_t, const void*, bool, bool = false) {}
 inline void on_write(const void*, std::size_t, const void*, bool) {}
+inline void on_misaligned(const void*, std::size_t, const void*) {}
 #endif
 
 }  // namespace prenorm::emulator::checker

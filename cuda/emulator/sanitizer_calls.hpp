@@ -8,8 +8,10 @@
 //     void on_atomic_read(const void* at, std::size_t bytes, const void* place);
 //     void on_atomic_result(const void* at, bool changed, const void* place);
 //     void on_atomic_write(const void* at, std::size_t bytes, const void* place);
+//     void on_aligned(const void* at, std::size_t bytes, const void* place);
 //
-// `place` is the place in the code that follows the call.
+// `place` is the place in the code that follows the call. on_aligned() comes first where the type
+// promises that the address is a multiple of its size.
 #pragma once
 
 #include <cstddef>
@@ -23,36 +25,26 @@ void __tsan_func_exit() {}
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 
-#define PRENORM_ON_READ(name, bytes)                                           \
-  void __tsan_##name(void* at) {                                               \
-    prenorm::emulator::calls::on_read(at, bytes, __builtin_return_address(0)); \
+#define PRENORM_ON(size, name, event)                                            \
+  void __tsan_##name##size(void* at) {                                           \
+    prenorm::emulator::calls::on_aligned(at, size, __builtin_return_address(0)); \
+    prenorm::emulator::calls::event(at, size, __builtin_return_address(0));      \
+  }                                                                              \
+  void __tsan_unaligned_##name##size(void* at) {                                 \
+    prenorm::emulator::calls::event(at, size, __builtin_return_address(0));      \
   }
-#define PRENORM_ON_WRITE(name, bytes)                                           \
-  void __tsan_##name(void* at) {                                                \
-    prenorm::emulator::calls::on_write(at, bytes, __builtin_return_address(0)); \
-  }
-#define PRENORM_ON_VOLATILE_READ(name, bytes)                                           \
-  void __tsan_##name(void* at) {                                                        \
-    prenorm::emulator::calls::on_volatile_read(at, bytes, __builtin_return_address(0)); \
-  }
-#define PRENORM_ON_ACCESS(bytes)                                  \
-  PRENORM_ON_READ(read##bytes, bytes)                             \
-  PRENORM_ON_WRITE(write##bytes, bytes)                           \
-  PRENORM_ON_READ(unaligned_read##bytes, bytes)                   \
-  PRENORM_ON_WRITE(unaligned_write##bytes, bytes)                 \
-  PRENORM_ON_VOLATILE_READ(volatile_read##bytes, bytes)           \
-  PRENORM_ON_WRITE(volatile_write##bytes, bytes)                  \
-  PRENORM_ON_VOLATILE_READ(unaligned_volatile_read##bytes, bytes) \
-  PRENORM_ON_WRITE(unaligned_volatile_write##bytes, bytes)
+#define PRENORM_ON_ACCESS(size)                     \
+  PRENORM_ON(size, read, on_read)                   \
+  PRENORM_ON(size, write, on_write)                 \
+  PRENORM_ON(size, volatile_read, on_volatile_read) \
+  PRENORM_ON(size, volatile_write, on_write)
 PRENORM_ON_ACCESS(1)
 PRENORM_ON_ACCESS(2)
 PRENORM_ON_ACCESS(4)
 PRENORM_ON_ACCESS(8)
 PRENORM_ON_ACCESS(16)
 #undef PRENORM_ON_ACCESS
-#undef PRENORM_ON_WRITE
-#undef PRENORM_ON_READ
-#undef PRENORM_ON_VOLATILE_READ
+#undef PRENORM_ON
 
 // Atomic operations: reported, then done. One that is missing here is a link error.
 #define PRENORM_READ_FIRST                                                        \

@@ -616,4 +616,25 @@ int main() {
   reduce<<<1, 64>>>(x);
   on_host(x, 64);
 }
+#elif defined(BUG_vectors_not_aligned)
+// init: accesses 16 bytes at an address that is 4 bytes past a multiple of 16
+__global__ void sum(const float* x, float* y) {
+  const float4 four = reinterpret_cast<const float4*>(x + 1)[threadIdx.x];  // BUG
+  y[threadIdx.x] = four.x + four.y + four.z + four.w;
+}
+int main() {
+  float* x = on_device(numbers(132));
+  sum<<<1, 32>>>(x, x);
+  on_host(x, 32);
+}
+
+#elif defined(BUG_number_among_bytes)
+// init: accesses 4 bytes at an address that is 2 bytes past a multiple of 4
+__global__ void unpack(unsigned char* x) {
+  x[threadIdx.x] = *reinterpret_cast<int*>(x + 2) % 7;  // BUG
+}
+int main() {
+  unpack<<<1, 1>>>(on_device(std::vector<unsigned char>(64)));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
 #endif
