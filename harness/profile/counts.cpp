@@ -111,8 +111,10 @@ using Sources = std::map<std::uint64_t, PlacedIn>;
 
 /// "/x/cuda/rmsnorm.cu:88 (discriminator 2)"; nothing for "??:0".
 std::optional<Line> parse_addr2line(std::string_view text) {
-  // Headers of the system are never the place that somebody looks for.
-  if (text.starts_with("??") || text.starts_with("/usr/")) return std::nullopt;
+  // Headers of the system and the emulator are never the place that somebody looks for.
+  for (const char* other : {"??", "/usr/", "/prenorm-emulator/"}) {
+    if (text.starts_with(other)) return std::nullopt;
+  }
   const auto line = parse_line(text.substr(0, text.find(" (")));
   return line && line->number != 0 ? line : std::nullopt;
 }

@@ -52,6 +52,9 @@ class Translator {
         of_device();
       } else if (token.is("__noinline__")) {
         noinline();
+      } else if (token.is("=") && is_vector(at_ + 1) && scopes_.in_function()) {
+        tokens_[at_ + 1].text.insert(0, "::prenorm::emulator::whole(");
+        tokens_[closing(at_ + 2)].text += ")";
       } else if (token.is("__shared__")) {
         shared_declaration();
       } else if (!token.system && begins_launch(at_)) {
@@ -82,6 +85,21 @@ class Translator {
   }
 
   Index statement() const { return scopes_.statement(); }
+
+  /// Whether float4{ stands there, or another vector in braces that a device stores as a whole.
+  bool is_vector(Index i) const {
+    std::string_view word = token(i).text;
+    if (word.empty() || (word.back() != '2' && word.back() != '4') || !token(i + 1).is("{")) {
+      return false;
+    }
+    word.remove_suffix(1);
+    if (word.starts_with("u")) word.remove_prefix(1);
+    for (const std::string_view element :
+         {"char", "short", "int", "long", "longlong", "float", "double"}) {
+      if (word == element) return true;
+    }
+    return false;
+  }
 
   // --- kernels ---------------------------------------------------------------------------------
 
