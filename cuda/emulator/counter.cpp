@@ -136,9 +136,10 @@ class Collector {
       place.space = Space::shared;
       offset = at - peer.begin;
     }
-    // The widest access of a device is of 16 bytes.
-    for (std::size_t done = 0; done < bytes; done += 16) {
-      place.bytes = static_cast<std::uint32_t>(std::min<std::size_t>(16, bytes - done));
+    // The widest access of a device is of 16 bytes, and each of a power of two: float3 takes three.
+    const std::size_t most = std::min<std::size_t>(16, bytes & -bytes);
+    for (std::size_t done = 0; done < bytes; done += most) {
+      place.bytes = static_cast<std::uint32_t>(most);
       add(place, offset + done);
     }
   }

@@ -5,6 +5,7 @@
 """`prenorm emulate`: whole CUDA programs on the CPU (programs/), and those with a bug planted
 (programs/bugs.cu), each of which is found in the line marked `// BUG`."""
 import ctypes
+import json
 import os
 import platform
 import re
@@ -27,6 +28,8 @@ SOURCE = (PROGRAMS / "bugs.cu").read_text()
 BUGS = {found[1]: (dict(re.findall(r"// (\w+): (.*)", found[2])), SOURCE[:found.end()].count("\n") + 1)
         for found in re.finditer(
             r"if defined\(BUG_(\w+)\)\n((?:// (?:init|memory|race|none): .*\n)+)(?s:.*?)// BUG", SOURCE)}
+# Those whose accesses nvcc and the emulator see alike: no tiles or libraries, no waiting.
+COUNTED = sorted(set(RIGHT) - {"cublas_product", "running_together", "waiting", "wmma_product"})
 CHECKS = ["none", "memory", "race"]
 
 # The quick tier has one of each kind.
@@ -72,7 +75,7 @@ def test_nothing_is_found_in_a_right_program(name, check):
 def test_program_is_cuda(name, tmp_path):
     """nvcc takes the same file: what is emulated is CUDA, and no language of our own."""
     nvcc = os.environ["PRENORM_NVCC"]
-    done = subprocess.run([nvcc, "-std=c++20", "-arch=sm_80", "-ptx", PROGRAMS / f"{name}.cu", "-o",
+    done = subprocess.run([nvcc, "-arch=sm_80", "-ptx", PROGRAMS / f"{name}.cu", "-o",
                            tmp_path / "out.ptx"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -382,6 +385,63 @@ def test_a_program_of_200_lines_compiles_in_time(tmp_path):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (done.returncode, done.stderr) == (0, "")
     assert after.ru_utime - before.ru_utime < 10
+
+
+def widths_in_ptx(text):
+    """{kernel: {(load or store, bytes of an access of global memory)}}"""
+    widths, kernel = {}, None
+    for line in text.splitlines():
+        if entry := re.search(r"\.entry (\w+)\(", line):
+            kernel = widths.setdefault(entry[1], set())
+        if access := re.search(r"\b(ld|st)\.[\w.]*global[\w.]*?(?:\.v(\d))?\.[bfsu](\d+)", line):
+            kernel.add(({"ld": "load", "st": "store"}[access[1]],
+                        int(access[2] or 1) * int(access[3]) // 8))
+    return widths
+
+
+def counted_widths(path, folder):
+    """Likewise, as a program's run is counted."""
+    library = Path(os.environ["PRENORM_PROGRAM"]).resolve().parent.parent / "lib/prenorm"
+    archive = library / "libprenorm-emulator-profile"
+    done = compile_by_front_door(path, f"@{archive}.options", "-std=c++17", "-w", "-o",
+                                 folder / "counted.o")
+    assert done.returncode == 0, done.stderr
+    subprocess.run(["c++", folder / "counted.o", "-Wl,--whole-archive", f"{archive}.a",
+                    "-Wl,--no-whole-archive", "-lboost_context", "-pthread", "-o", folder / "counted"],
+                   check=True)
+    counts = folder / "counts.json"
+    subprocess.run([folder / "counted"], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "PRENORM_COUNTS": counts})
+    widths = {}
+    for launch in json.loads(counts.read_text())["kernels"]:
+        widths.setdefault(re.sub("<.*", "", launch["kernel"]), set()).update(
+            (place["kind"], place["width"]) for place in launch["places"]
+            if place["space"] == "global" and place["kind"] in ("load", "store"))
+    return widths
+
+
+# What nvcc makes of it: neighbours joined into a vector; and variables, which are not counted.
+OTHER_WIDTHS = {"centre": ({("load", 4)}, {("load", 16)}), "look_up": (set(), {("load", 4)}),
+                "evaluate": (set(), {("load", 8)}), "fill": (set(), {("load", 8)}),
+                "sum_row": (set(), {("load", 4)}), "read_by_reference": (set(), {("load", 4)}),
+                "functions": (set(), {("load", 16)}), "copied": (set(), {("load", 1)})}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="no nvcc")
+@pytest.mark.parametrize("name", COUNTED)
+def test_global_accesses_are_as_wide_as_nvccs(name, tmp_path):
+    ptx = tmp_path / "program.ptx"
+    subprocess.run([os.environ["PRENORM_NVCC"], "-arch=sm_80", "-w", "-ptx", PROGRAMS / f"{name}.cu",
+                    "-o", ptx], check=True)
+    compiled = widths_in_ptx(ptx.read_text())
+    for kernel, counted in counted_widths(PROGRAMS / f"{name}.cu", tmp_path).items():
+        # A template's instances are one here; their names in PTX are mangled.
+        instances = [widths for mangled, widths in compiled.items()
+                     if f"{len(kernel)}{kernel}" in mangled]
+        ours, nvccs = OTHER_WIDTHS.get(kernel, (set(), set()))
+        if instances:  # none of what a pointer points to
+            assert counted - ours == set().union(*instances) - nvccs, kernel
 
 
 CUDA = ROOT / "cuda"

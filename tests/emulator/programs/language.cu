@@ -49,6 +49,11 @@ __global__ void smallest(const unsigned char* bytes, short* shorts, float* x) {
   x[0] = max(-CUDART_INF_F, 1.5f) + min(2.5f, 3.0) + max(7u, 3) + fabs(-1.0f);
 }
 
+__global__ void vectors(float4* x, float first) {
+  x[0] = {first, 1, 2, 3};
+  x[1] = float4{first, 5, 6, 7};
+}
+
 int main() {
   int* at;
   CUDA_CHECK(cudaMalloc(&at, 64 * sizeof(int)));
@@ -84,4 +89,7 @@ int main() {
   smallest<<<1, 1>>>(on_device(vector<unsigned char>{250}), shorts, on_x);
   expect("min and max", on_host(shorts, 1), vector<int>{205}, 0);
   expect("of floats", on_host(on_x, 1), vector<double>{1.5 + 2.5 + 7 + 1});
+
+  vectors<<<1, 1>>>(reinterpret_cast<float4*>(on_x), 9);
+  expect("vectors in braces", on_host(on_x, 8), vector<float>{9, 1, 2, 3, 9, 5, 6, 7}, 0);
 }

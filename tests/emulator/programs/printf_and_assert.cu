@@ -1,6 +1,8 @@
 // printf and assert in kernels, and the macros by which programs watch themselves.
 #include <cassert>
 #include <cstring>
+#include <string>
+
 #include "check.h"
 
 #define DEBUG_PRINT(format, ...) \
