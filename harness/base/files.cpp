@@ -83,8 +83,11 @@ NewFile::NewFile(const fs::path& path, bool is_private) : path_(path) {
     file_ = OpenFile(::open(path_.c_str(), flags, mode));
   }
   if (!file_.is_open()) fail();
-  const bool is_ours = exists || is_private;  // else the mode that the user's mask leaves of it
-  if (is_ours && (!exists || S_ISREG(there.st_mode)) && ::fchmod(file_.get(), mode) != 0) fail();
+  // A new file of everybody's has the mode that the user's mask leaves of it; one that is written
+  // directly may be somebody else's.
+  const bool is_regular = !exists || S_ISREG(there.st_mode);
+  const bool has_mode = is_private ? is_regular : exists && !part_.empty();
+  if (has_mode && ::fchmod(file_.get(), mode) != 0) fail();
 }
 
 NewFile::~NewFile() {
@@ -95,13 +98,24 @@ void NewFile::fail() const {
   throw UsageError("cannot write " + path_.string() + ": " + std::strerror(errno));
 }
 
+void NewFile::copy_over() {
+  const std::optional<std::string> bytes = read_whole(part_);
+  file_ = OpenFile(::open(path_.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!bytes || !file_.is_open()) fail();
+  write(*bytes);
+  ::unlink(part_.c_str());
+}
+
 void NewFile::write(std::string_view text) {
   if (write_bytes(file_.get(), text) != text.size()) fail();
 }
 
 void NewFile::commit(bool is_durable) {
   if (is_durable && ::fsync(file_.get()) != 0) fail();
-  if (!part_.empty() && ::rename(part_.c_str(), path_.c_str()) != 0) fail();
+  if (!part_.empty() && ::rename(part_.c_str(), path_.c_str()) != 0) {
+    if (errno != EBUSY) fail();
+    copy_over();  // a file that is mounted there, as containers have them
+  }
   part_.clear();
 }
 

@@ -16,7 +16,7 @@ namespace prenorm::harness {
 
 /// A file that gets its name when all of it is written: until commit() has, what was there stays as
 /// it was. A pipe or a device is written to directly, and so is a file whose folder takes no new
-/// one.
+/// one; a file that is a mount point is written at commit().
 class NewFile {
  public:
   /// `is_private`: no other user may read it (mode 0600); else it has the mode of the file that it
@@ -34,6 +34,7 @@ class NewFile {
 
  private:
   [[noreturn]] void fail() const;
+  void copy_over();
 
   fs::path path_, part_;  // no part where it is written directly
   OpenFile file_;

@@ -1,6 +1,5 @@
-# labels: emulated
+# labels: emulated slow
 # timeout: 600
-# slow labels: emulated
 """Every public name of CUDA's toolkit works in the emulator or is refused by name (toolkit_names.py)."""
 import os
 import subprocess

@@ -30,7 +30,7 @@ const std::array<std::pair<std::regex, std::string_view>, 18> families{{
     {std::regex("cuda\\w*Cluster\\w*|__\\w*[cC]luster\\w*"), "a cluster"},
     {std::regex("cudaLaunchKernel"), "a launch by a function's address"},
     {std::regex("cudaLaunch\\w*|cudaStreamAttr\\w*|cudaAccessP\\w*"), "a launch with attributes"},
-    {std::regex("cuda(Jit|[lL]ibrary|Kernel)\\w*|cudaGetKernel"), "code loaded by a program"},
+    {std::regex("cuda(Jit|Library|library|Kernel)\\w*|cudaGetKernel"), "code loaded by a program"},
     {std::regex("cublas\\w*_64"), "cuBLAS with 64-bit sizes"},
     {std::regex("cublas(I?[CZ][a-z]|S[cC]|D[zZ]|C?[sS]?rot)\\w*"), "cuBLAS of complex numbers"},
     {std::regex("(cublas|CUBLAS)_?[Ll][Tt]_?\\w*"), "cuBLASLt"},

@@ -200,11 +200,12 @@ class Sides {
       };
       const bool unevaluated =
           before.is("(") && (at(i - 2).is("sizeof") || at(i - 2).is("decltype"));
+      if (unevaluated) continue;
       if (after.is("(") && !(before.is_name() || before.is(">") || before.is("*"))) {
         if (hosts.contains(word.text) || (functions_.contains(word.text) && !member)) {
           refuse("a call of the host's function", "");
         }
-      } else if (!member && !unevaluated && variables_.contains(word.text)) {
+      } else if (!member && variables_.contains(word.text)) {
         refuse("the host's variable",
                ": a kernel knows __device__ and __constant__ ones, and its arguments");
       }
