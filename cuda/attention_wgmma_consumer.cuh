@@ -61,10 +61,7 @@ __device__ __forceinline__ void start_values(float (&y)[d / 2], unsigned (&p)[32
 }
 
 /// By how many doublings powers may exceed their headroom (mma.cuh) before all are computed of a
-/// larger score: with both, float16's stay below 2^16. Not so from scores of 2^28 on, before they
-/// are divided by sqrt(d): floats are then 32 apart, so that by rounding one may seem to be within
-/// the slack whose power is infinite in float16. To be mended, by a sum rounded down, with a device
-/// at hand: other code than what passed there is not launched.
+/// larger score: with both, float16's stay below 2^16.
 template <class T>
 constexpr float slack = std::is_same_v<T, float16> ? 3 : 8;
 
@@ -107,12 +104,13 @@ __device__ __forceinline__ bool soften(float (&scores)[64], float scale, float l
   // step: maximum
   float now[2];
   over_parts(maximum, now);
-  // Rounded up: for large scores the nearest may be so low that a power is infinite.
+  // Both differences are rounded up: of large scores, which are up to 2^7 apart where they reach
+  // 2^30, the nearest may be so low that a power is infinite in float16.
 #pragma unroll
   for (int r = 0; r < 2; ++r) now[r] = __fsub_ru(now[r], lead);
   // A row's four lanes have the same `largest`, so one of them sees it if any score is beyond.
-  const bool grows = __any_sync(0xffffffffu, now[0] > rows.largest[0] + slack ||
-                                                 now[1] > rows.largest[1] + slack) != 0;
+  const bool grows = __any_sync(0xffffffffu, __fsub_ru(now[0], slack) > rows.largest[0] ||
+                                                 __fsub_ru(now[1], slack) > rows.largest[1]) != 0;
   if (grows) {
     const float before[] = {rows.largest[0], rows.largest[1]};
 #pragma unroll

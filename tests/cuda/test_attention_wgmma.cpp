@@ -133,6 +133,27 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(scores_grow_slowly, T, Types) {
   check(call, "grows slowly");
 }
 
+/// Scores of 2^20, 2^28 and 2^30 where floats are 1/8, 32 and 128 apart; from tile to tile they
+/// grow by one such step. Rounded to the nearest, a score may then seem to be within the slack
+/// (soften) whose power is infinite in float16.
+BOOST_AUTO_TEST_CASE_TEMPLATE(large_scores, T, Types) {
+  for (const auto& [exponent, step] : {std::pair(20, 0.125f), {28, 32.0f}, {30, 128.0f}}) {
+    Call<T> call({1, 40, 520, 64, 64});
+    const float half = std::ldexp(1.0f, exponent / 2);
+    for (std::int64_t i = 0; i < 40; ++i) {
+      for (int c = 0; c < 64; ++c) call.q_at(i, c) = static_cast<T>(0.0f);
+      call.q_at(i, 0) = call.q_at(i, 1) = static_cast<T>(half);
+      call.q_at(i, 2) = static_cast<T>(i % 2 == 0 ? step : -step);
+    }
+    for (std::int64_t j = 0; j < 520; ++j) {
+      call.k_at(j, 0) = static_cast<T>(half);
+      call.k_at(j, 1) = static_cast<T>(half / 256);  // the sum is no power of two
+      call.k_at(j, 2) = static_cast<T>(static_cast<float>(j / 128));
+    }
+    check(call, "large");
+  }
+}
+
 /// Scores that grow from tile to tile, some -infinity, one NaN.
 BOOST_AUTO_TEST_CASE(hard_values) {
   Call<bfloat16> call({1, 40, 500, 64, 64});
