@@ -3,7 +3,8 @@
 //
 // A tile is some neighbouring columns, 128 bytes of each row or 64 (of few rows more), kept in
 // shared memory by a block or, where there are more rows, by a cluster of up to 8 of them. Two
-// blocks share a multiprocessor, but not in float64; longer tiles leave room for one, and become 32
+// blocks of 256 threads share a multiprocessor: with more threads each would keep fewer rows, and
+// more blocks would wait for each other. Longer tiles leave room for one of 512, and become 32
 // bytes wide, the least that memory moves. On a device with 227 KiB for a block 57344 rows fit.
 //
 // The grid is what runs at the same time, and a cluster takes tile after tile. A thread keeps
@@ -94,7 +95,7 @@ __device__ void load_rows(Vector<T, N> (&a)[count], const T* from, std::int64_t 
 /// twice, then those that are kept. x is a power of two, at most 32, and the block is of whole
 /// warps.
 template <class T, int N, bool streams>
-__global__ void __launch_bounds__(softmax_threads, streams ? 1 : softmax_blocks<T>)
+__global__ void __launch_bounds__(softmax_threads, 1)
     softmax_tiles(const T* __restrict__ x, T* __restrict__ y, ColumnTiles tiles) {
   using C = compute_t<T>;
   constexpr int in_flight = sizeof(T) == 8 ? 1 : N == 1 ? 8 : 4;  // of those not copied to shared
@@ -312,17 +313,18 @@ Shape shape_for(const Slices& s) {
     return std::min(std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(least, most))),
                     most);
   };
-  const unsigned rows = power_of_two(s.n, softmax_threads);
-  // Not wider than all columns, but wider than 128 bytes where there are few rows.
   const unsigned width = power_of_two(ceil_div(s.count(), N), 32);
-  const unsigned widest =
-      rows <= 16 ? 32 : std::min(width, std::max(threads_of(128), softmax_threads / rows));
   const unsigned most_blocks = has_clusters() ? most_cluster : 1;
   Shape shape{};
-  for (int beside = softmax_blocks<T>; beside > 0; --beside) {
+  for (int beside = 2; beside > 0; --beside) {
     const std::size_t shared = shared_beside(beside);
+    const unsigned threads = softmax_threads / static_cast<unsigned>(beside);
+    const unsigned rows = power_of_two(s.n, threads);
+    // Not wider than all columns, but wider than 128 bytes where there are few rows.
+    const unsigned widest =
+        rows <= 16 ? 32 : std::min(width, std::max(threads_of(128), threads / rows));
     for (unsigned x = widest; x >= std::min(widest, threads_of(beside == 2 ? 64 : 32)); x /= 2) {
-      const unsigned y = std::min(rows, softmax_threads / x);
+      const unsigned y = std::min(rows, threads / x);
       const std::size_t left =
           shared - Exchange<compute_t<T>>::bytes(x * y / 32, std::size_t{x} * N);
       const auto places = static_cast<int>(left / (sizeof(T) * N * x * y));

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(columns_at_the_limits, T, Types) {
     BOOST_TEST(kernel_for<T>(2, n, N) == "columns");
     BOOST_TEST(kernel_for<T>(2, n, 5) == "columns");
   }
-  // 8 threads side by side have 64 rows in each of a thread's vectors, of which 11 fit.
+  // 8 threads side by side have 32 rows in each of a thread's vectors, of which 22 fit.
   for (const std::int64_t n : {255, 256, 257, 640}) {
     BOOST_TEST(kernel_for<T>(2, n, 3 * N) == "columns");
     BOOST_TEST(kernel_for<T>(1, n, 9 * N) == "columns");
