@@ -115,12 +115,8 @@ __global__ void __launch_bounds__(side* side) linear_v2(Product<T> p) {
   for (int i = 0; i < each; ++i) {
 #pragma unroll
     for (int j = 0; j < each; ++j) {
-      const std::int64_t row = first_row + threadIdx.y + i * side;
-      const std::int64_t column = first_column + threadIdx.x + j * side;
-      if (row >= p.rows || column >= p.d_out) continue;
-      const std::int64_t at = row * p.row_of_y() + column;
-      if (p.residual != nullptr) sum[i][j] += widen(p.residual[at]);
-      p.y[at] = narrow<T>(sum[i][j]);  // step: round once
+      store_sum(p, first_row + threadIdx.y + i * side, first_column + threadIdx.x + j * side,
+                sum[i][j]);  // step: round once
     }
   }
 }
@@ -174,14 +170,6 @@ PRENORM_PRODUCTS(bfloat16)
 #undef PRENORM_PRODUCTS
 
 namespace {
-
-/// linear by one of these versions.
-template <auto multiply, class T>
-void linear_by(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
-  multiply(
-      {"linear", x.data(), weight.data(), y.data(), rows_of(x), weight.shape(0), weight.shape(1)},
-      stream);
-}
 
 template <class T>
 void launch_linear_v1(View<const T> x, View<const T> weight, Stream stream, View<T> y) {

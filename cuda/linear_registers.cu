@@ -106,10 +106,7 @@ __global__ void __launch_bounds__(side* side) linear_v3(Product<T> p, Tiles tile
     for (int j = 0; j < each; ++j) {
       const std::int64_t row = first_row + top + i % half + i / half * (tile / 2),
                          column = first_column + left + j % half + j / half * (tile / 2);
-      if (row >= p.rows || column >= p.d_out) continue;
-      const std::int64_t at = row * p.row_of_y() + column;
-      if (p.residual != nullptr) sum[i][j] += widen(p.residual[at]);
-      p.y[at] = narrow<T>(sum[i][j]);  // step: round once
+      store_sum(p, row, column, sum[i][j]);  // step: round once
     }
   }
 }

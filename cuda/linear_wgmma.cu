@@ -312,14 +312,16 @@ PRENORM_PRODUCTS(bfloat16)
 namespace {
 
 template <class T>
-void launch_linear_v5(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
-  if (!product_v5<T>({"linear", x.data(), weight.data(), y.data(), rows_of(x), weight.shape(0),
-                      weight.shape(1)},
-                     stream)) {
+void hopper_only(const Product<T>& product, Stream stream) {
+  if (!product_v5(product, stream)) {
     throw not_implemented(
         "linear v5 takes float16 and bfloat16 with rows of x and weight that are multiples of 16 "
         "bytes, on devices of compute capability 9.0");
   }
+}
+template <class T>
+void launch_linear_v5(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  linear_by<hopper_only<T>>(x, weight, stream, y);
 }
 
 }  // namespace

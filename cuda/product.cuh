@@ -2,7 +2,7 @@
 // of them is launched, are in linear.cu.
 #pragma once
 
-#include "device.cuh"
+#include "types.cuh"
 
 #include <prenorm/prenorm.hpp>
 #include <stdexcept>
@@ -81,6 +81,24 @@ std::int64_t rows_of(const View<T>& x) {
   std::int64_t rows = 1;
   for (std::size_t axis = 0; axis + 1 < x.dimension(); ++axis) rows *= x.shape(axis);
   return rows;
+}
+
+/// linear by one of these versions.
+template <auto multiply, class T>
+void linear_by(View<const T> x, View<const T> weight, Stream stream, View<T> y) {
+  multiply(
+      {"linear", x.data(), weight.data(), y.data(), rows_of(x), weight.shape(0), weight.shape(1)},
+      stream);
+}
+
+/// y[row, column], where there is one, from its sum: rounded once.
+template <class T>
+__device__ void store_sum(const Product<T>& p, std::int64_t row, std::int64_t column,
+                          compute_t<T> sum) {
+  if (row >= p.rows || column >= p.d_out) return;
+  const std::int64_t at = row * p.row_of_y() + column;
+  if (p.residual != nullptr) sum += widen(p.residual[at]);
+  p.y[at] = narrow<T>(sum);
 }
 
 }  // namespace prenorm::cuda
