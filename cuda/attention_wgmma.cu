@@ -6,37 +6,14 @@
 //
 // What v4 changes from v3:
 //
-//   wgmma         128 queries a block: two consumers, warpgroups of 64 queries each, whose products
-//                 the tensor cores compute asynchronously, from shared memory
-//   TMA           a producer, one warp, has the copy engine load tiles of 128 keys and values, two
-//                 of each ahead. Most of its registers go to the consumers
-//   overlap       while a tile's values are summed, the next tile's softmax is computed; and the
-//                 consumers take turns: one multiplies while the other computes exponentials
-//   fewer maxima  powers may exceed those of the row's largest score 2^8 times (float16: 2^3), so
-//                 sums are seldom multiplied anew, and lanes seldom ask each other for a maximum
-//   it stays      a block takes item after item of 128 queries, long rows first; it has the next
-//                 one's Q before the last one ends
-//   work order    as many heads side by side as fit the cache
+//   wgmma         128 queries a block, 64 for each consumer, multiplied asynchronously
+//   TMA           a producer has the copy engine load tiles of 128 keys and values, two ahead
+//   overlap       the next tile's softmax is computed while a tile's values are summed
+//   fewer maxima  powers may exceed those of the row's largest score 2^8 times (float16: 2^3)
+//   it stays      a block takes item after item of 128 queries, long rows first
 //
-// It takes float16 and bfloat16 with d_k = d_v = 64 or 128, on compute capability 9.0, where each
-// matrix is a range of columns of one tensor (tensor_tiles.cuh) aligned to 16 bytes.
-//
-// A block's memory is three rings of two tiles, in panels of 64 columns with the swizzle of 128
-// bytes. Each place has two barriers, which complete a phase each time:
-//
-//               producer --- TMA ---> [ place 0 | place 1 ] --- wgmma ---> consumers
-//                        <-- empty: released by 8 warps; Q's, which also holds y, by 256 threads
-//                            full: the producer's arrival and the tile's bytes -->
-//
-// Use u = 0, 1, ... of a place: its consumers wait for phase u of `full`, and its producer, before
-// it fills the place, for phase u - 1 of `empty`. The parity of a phase is u % 2.
-//
-// The turns, at the end of two items, `s` being the softmax of a tile and `y` the store:
-//
-//   tensor cores  | QK PV |   of 0    | QK PV |   of 1    | QK PV |   of 0    | ...
-//   consumer 0      take  pass  s s s s s s s s   take  pass  s s s s ...        y
-//   consumer 1      s s s s s s   take  pass  s s s s s s s s   take  pass ...       y
-//   producer        K2 V1  . . . . . K3 V2 . . . .  next item: Q, K0 . . . K1 V0 ...
+// For float16 and bfloat16, d_k = d_v = 64 or 128, on compute capability 9.0, where each matrix is
+// a range of columns of one tensor (tensor_tiles.cuh) aligned to 16 bytes.
 #include "attention_wgmma_consumer.cuh"
 #include "attention_wgmma_producer.cuh"
 #include "dependent_launch.cuh"
@@ -60,12 +37,9 @@ using namespace v4;
 template <class T, int d>
 __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
     attend_v4(const __grid_constant__ Maps maps, const __grid_constant__ Call<T> call) {
-  auto* memory = dynamic_shared<unsigned char>();
-  memory += -shared_address(memory) % alignof(Shared<T, d>);  // up to a multiple of 1024
-  Shared<T, d>& shared = *reinterpret_cast<Shared<T, d>*>(memory);
+  auto& shared = aligned_shared<Shared<T, d>>();
   if (threadIdx.x == 0 && threadIdx.y == 0) {
-    constexpr unsigned consumer_warps = consumers * warpgroup / 32;
-    for (int i = 0; i < places; ++i) {
+    for (int i = 0; i < stages; ++i) {
       ::cuda::ptx::mbarrier_init(&shared.q_full[i], 1);
       ::cuda::ptx::mbarrier_init(&shared.q_empty[i], consumers * warpgroup);
       ::cuda::ptx::mbarrier_init(&shared.k_full[i], 1);
@@ -114,10 +88,10 @@ bool launch_attend_v4(const Attention<T>& a, Stream stream) {
   Maps maps;
   if (!make_map(maps.q, a.q, *q, tile, a.name) || !make_map(maps.k, a.k, *k, tile, a.name) ||
       !make_map(maps.v, a.v, *v, tile, a.name) ||
-      !make_map<T>(maps.y, a.y, *y, warp_queries, a.name)) {
+      !make_map<T>(maps.y, a.y, *y, warp_rows, a.name)) {
     return false;
   }
-  const std::int64_t together =
+  const std::int64_t group =
       side_by_side(a.batch.size, 2 * a.m * d * static_cast<std::int64_t>(sizeof(T)));
   // step: scale
   const auto scale = static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(d)));
@@ -129,13 +103,12 @@ bool launch_attend_v4(const Attention<T>& a, Stream stream) {
       a.mask, a.masks, a.n, a.m, stream,
       [&](std::int64_t first, std::int64_t count, const MaskTiles& mask) {
         const std::int64_t query_tiles = ceil_div(count, tile), items = a.batch.size * query_tiles;
-        if (items > most_items) throw std::runtime_error("attention v4: more than 2^30 items");
+        if (items > max_items) throw std::runtime_error("attention v4: more than 2^30 items");
         launch(early({"attention v4", std::min<std::int64_t>(items, multiprocessors()),
-                      dim3(warpgroup, 1 + consumers), stream,
-                      sizeof(Shared<T, d>) + alignof(Shared<T, d>)}),
+                      dim3(warpgroup, 1 + consumers), stream, aligned_bytes<Shared<T, d>>}),
                attend_v4<T, d>, maps,
                Call<T>{a, *q, *k, *v, *y, first, mask, unsign(items), unsign(query_tiles),
-                       unsign(together), asked, scale, headroom<T> / scale, slack<T> / scale});
+                       unsign(group), asked, scale, headroom<T> / scale, slack<T> / scale});
       });
   return true;
 }

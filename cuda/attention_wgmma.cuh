@@ -5,27 +5,21 @@
 #include "attention.cuh"
 #include "mask_tiles.cuh"
 #include "tensor_tiles.cuh"
-#include "wgmma.cuh"
+#include "warpgroups.cuh"
 
 #include <cuda.h>
 
 namespace prenorm::cuda::v4 {
 
-constexpr int tile = 128;  // queries of a block; keys at a time
-constexpr int consumer_queries = 64;
-constexpr int consumers = 2;                  // warpgroups
-constexpr int warpgroup = 128;                // threads
-constexpr int places = 2;                     // of each ring
-constexpr int warp_queries = 16;              // of a consumer's warp, by wgmma's layout
-constexpr std::int64_t most_items = 1 << 30;  // and as many may be asked for in vain
-static_assert(tile == consumers * consumer_queries && tile == most_query_tile &&
-              tile == 2 * mask_tile && consumer_queries == mask_tile);
+constexpr int tile = 128;                    // queries of a block; keys at a time
+constexpr int stages = 2;                    // of each ring
+constexpr std::int64_t max_items = 1 << 30;  // and as many may be asked for in vain
+static_assert(tile == consumers * consumer_rows && tile == most_query_tile &&
+              tile == 2 * mask_tile && consumer_rows == mask_tile);
 
-// Registers per thread: at the launch 65536 / 384, rounded down to a multiple of 8, is 168. The
-// consumers take what the producer gives back: 56 + 2 * 224 = 3 * 168.
 constexpr int producer_registers = 56;
 constexpr int consumer_registers = 224;
-static_assert(producer_registers + consumers * consumer_registers == (1 + consumers) * 168);
+static_assert(registers_fit<producer_registers, consumer_registers>);
 
 /// What the producer finds of a tile of the mask: as TileKind, but `clipped` where the mask is full
 /// and the end of the keys or causality is in the tile.
@@ -34,19 +28,19 @@ enum class Kind : unsigned { empty, full, mixed, clipped };
 /// What the producer sends with a tile of keys: its number, and the kinds of its four tiles of the
 /// mask, two bits each; or that the item has no more tiles, and the last one that there are no more
 /// items.
-using Told = std::uint32_t;
-constexpr Told no_more_tiles = Told{1} << 31, no_more_items = no_more_tiles | 1;
+using Message = std::uint32_t;
+constexpr Message no_more_tiles = Message{1} << 31, no_more_items = no_more_tiles | 1;
 
-__device__ constexpr bool is_tile(Told told) { return told < no_more_tiles; }
+__device__ constexpr bool is_tile(Message message) { return message < no_more_tiles; }
 
-__device__ constexpr Told told_tile(int number, unsigned kinds) {
-  return static_cast<Told>(number) << 8 | kinds;
+__device__ constexpr Message tile_message(int number, unsigned kinds) {
+  return static_cast<Message>(number) << 8 | kinds;
 }
-__device__ constexpr int number_of(Told told) { return static_cast<int>(told >> 8); }
+__device__ constexpr int number_of(Message message) { return static_cast<int>(message >> 8); }
 
 /// Of the queries of a consumer: the left half of the keys in the lower bits, and the right one.
-__device__ constexpr unsigned kinds_for(int consumer, Told told) {
-  return told >> 4 * consumer & 15;
+__device__ constexpr unsigned kinds_for(int consumer, Message message) {
+  return message >> 4 * consumer & 15;
 }
 constexpr unsigned both_full = 5;  // of these
 
@@ -59,25 +53,17 @@ struct Item {
   std::int64_t mask;     // likewise
 };
 
-/// The rings. Q's is of items: an item's y takes the place of its Q.
+/// The rings, of tiles in panels of 64 columns with the swizzle of 128 bytes. Q's is of items: an
+/// item's y takes the stage of its Q, which is released by all threads of the consumers.
 template <class T, int d>
 struct alignas(1024) Shared {
   static constexpr int panels = d / panel_columns;
   using Tile = T[panels][tile][panel_columns];
-  Tile q[places], k[places], v[places];
-  std::uint64_t q_full[places], q_empty[places], k_full[places], k_empty[places], v_full[places],
-      v_empty[places];
-  Item items[places];  // with Q
-  Told told[places];   // with K
-};
-
-/// A place of a ring, and the parity of its phase.
-struct Place {
-  int index = 0;
-  unsigned parity = 0;
-  __device__ Place next() const {
-    return index + 1 < places ? Place{index + 1, parity} : Place{0, parity ^ 1};
-  }
+  Tile q[stages], k[stages], v[stages];
+  std::uint64_t q_full[stages], q_empty[stages], k_full[stages], k_empty[stages], v_full[stages],
+      v_empty[stages];
+  Item items[stages];       // with Q
+  Message message[stages];  // with K
 };
 
 struct Maps {
@@ -92,10 +78,10 @@ struct Call {
   std::int64_t first;           // query of this launch
   MaskTiles mask;               // of these
   unsigned items, query_tiles;  // in all; of a batch index
-  unsigned together;            // batch indices whose items are worked on side by side
+  unsigned group;               // batch indices whose items are worked on side by side
   unsigned* asked;              // how often next_item was called in this launch
   float scale;                  // log2(e) / sqrt(d_k)
-  float lead, slack;            // of powers (soften), as scores
+  float lead, slack;            // of powers (online_softmax), as scores
 };
 
 }  // namespace prenorm::cuda::v4

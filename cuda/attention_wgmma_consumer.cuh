@@ -10,15 +10,6 @@
 
 namespace prenorm::cuda::v4 {
 
-/// A consumer's thread: wgmma's layout of 64 rows (wgmma.cuh).
-struct Lane {
-  int consumer, warp, lane;
-  __device__ explicit Lane(int thread)
-      : consumer(static_cast<int>(threadIdx.y) - 1), warp(thread / 32), lane(thread % 32) {}
-  __device__ int row(int r) const { return warp * warp_queries + lane / 4 + 8 * r; }  // r = 0, 1
-  __device__ int column(int group) const { return 8 * group + 2 * (lane % 4); }  // and the next
-};
-
 /// The descriptor of what is `bytes` further on.
 __device__ constexpr std::uint64_t further(std::uint64_t descriptor, std::uint32_t bytes) {
   return descriptor + (bytes >> 4);
@@ -29,7 +20,7 @@ template <int d, class T>
 __device__ __forceinline__ void start_scores(float (&scores)[64], std::uint64_t q,
                                              std::uint64_t k) {
   // step: scores
-  hold(scores);
+  fence_registers(scores);
   wgmma_fence();
 #pragma unroll
   for (int c = 0; c < d; c += 16) {
@@ -49,8 +40,8 @@ template <int d, class T>
 __device__ __forceinline__ void start_values(float (&y)[d / 2], unsigned (&p)[32],
                                              std::uint64_t v) {
   // step: values
-  hold(y);
-  hold(p);
+  fence_registers(y);
+  fence_registers(p);
   wgmma_fence();
 #pragma unroll
   for (int step = 0; step < tile / 16; ++step) {
@@ -80,8 +71,8 @@ struct Rows {
 /// 2^(scores * scale - largest * scale) is one instruction less for each score. The second product
 /// is rounded, alike for all of a row, and so is the `shrink` between two of them; but beyond 2^12
 /// that could make powers infinite, or all of them 0. Then the difference comes first.
-__device__ __forceinline__ bool soften(float (&scores)[64], float scale, float lead, float slack,
-                                       Rows& rows) {
+__device__ __forceinline__ bool online_softmax(float (&scores)[64], float scale, float lead,
+                                               float slack, Rows& rows) {
   const auto maximum = [](float x, float y) { return fmaxf(x, y); };  // NaN comes by the scores
   constexpr float most_product = 4096;
   const auto shift = [&](int r) { return rows.largest[r] == -INFINITY ? 0.0f : rows.largest[r]; };
@@ -159,7 +150,13 @@ __device__ __forceinline__ void shrink_all(float (&y)[n], const float (&shrink)[
   for (int i = 0; i < n; ++i) y[i] *= shrink[i / 2 % 2];  // step: maximum
 }
 
-/// A consumer, which takes item after item.
+/// A consumer, which takes item after item. The two take turns: one multiplies while the other
+/// computes exponentials. At the end of two items, `s` being the softmax of a tile, `y` the store:
+///
+///   tensor cores  | QK PV |   of 0    | QK PV |   of 1    | QK PV |   of 0    | ...
+///   consumer 0      take  pass  s s s s s s s s   take  pass  s s s s ...        y
+///   consumer 1      s s s s s s   take  pass  s s s s s s s s   take  pass ...       y
+///   producer        K2 V1  . . . . . K3 V2 . . . .  next item: Q, K0 . . . K1 V0 ...
 template <class T, int d>
 class Consumer {
  public:
@@ -168,7 +165,7 @@ class Consumer {
     // The same in all lanes, as the compiler then knows: it keeps these in the warp's registers.
     consumer_ = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.y) - 1, 0);
     q_ = further(along_columns(shared_address(shared.q[0][0])),
-                 static_cast<std::uint32_t>(consumer_ * consumer_queries * panel_row_bytes));
+                 static_cast<std::uint32_t>(consumer_ * consumer_rows * panel_row_bytes));
     k_ = along_columns(shared_address(shared.k[0][0]));
     v_ = along_rows(shared_address(shared.v[0][0]), sizeof(shared.v[0][0]));
   }
@@ -194,9 +191,14 @@ class Consumer {
 
   static __device__ __forceinline__ bool first_lane() { return threadIdx.x % 32 == 0; }
 
-  /// Of a place in a ring, the first of which is `tiles`.
-  __device__ __forceinline__ std::uint64_t tile_at(std::uint64_t tiles, Place place) const {
-    return further(tiles, static_cast<std::uint32_t>(place.index) *
+  /// Of the warp, in the block's tile.
+  __device__ __forceinline__ int first_row(Lane at) const {
+    return consumer_ * consumer_rows + at.warp * warp_rows;
+  }
+
+  /// Of a stage of a ring, the first of which is at `tiles`.
+  __device__ __forceinline__ std::uint64_t tile_at(std::uint64_t tiles, Stage<stages> stage) const {
+    return further(tiles, static_cast<std::uint32_t>(stage.index) *
                               static_cast<std::uint32_t>(sizeof(shared_.k[0])));
   }
 
@@ -207,30 +209,31 @@ class Consumer {
 
   /// What the producer says of the next tile of keys, once it is there. Read by the lane that
   /// releases it, for racecheck does not know that __syncwarp orders the others'.
-  __device__ __forceinline__ Told next_told() const {
+  __device__ __forceinline__ Message next_message() const {
     wait(shared_.k_full[keys_.index], keys_.parity);
-    Told told = 0;
-    if (first_lane()) told = shared_.told[keys_.index];
-    return __shfl_sync(0xffffffffu, told, 0);
+    Message message = 0;
+    if (first_lane()) message = shared_.message[keys_.index];
+    return __shfl_sync(0xffffffffu, message, 0);
   }
 
   /// Waits until scores are there; those that are masked become -infinity, where any may be.
-  __device__ __forceinline__ void finish_scores(float (&scores)[64], Told told, const Item& item) {
-    hold(scores);
+  __device__ __forceinline__ void finish_scores(float (&scores)[64], Message message,
+                                                const Item& item) {
+    fence_registers(scores);
     release(shared_.k_empty[keys_.index]);
     keys_ = keys_.next();
     // step: mask
-    const unsigned kinds = kinds_for(consumer_, told);
+    const unsigned kinds = kinds_for(consumer_, message);
     if (kinds == both_full) return;
-    const Lane at(thread_anew());
+    const Lane at(consumer_, thread_anew());
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const auto kind = static_cast<Kind>(kinds >> 2 * half & 3);
-        const std::uint64_t keys = attended(kind, item, consumer_ * consumer_queries + at.row(r),
-                                            2 * number_of(told) + half) >>
-                                   at.column(0);
+        const std::uint64_t keys =
+            attended(kind, item, first_row(at) + at.row(r), 2 * number_of(message) + half) >>
+            at.column(0);
 #pragma unroll
         for (int group = 0; group < 8; ++group) {
 #pragma unroll
@@ -263,14 +266,14 @@ class Consumer {
   /// Once they are summed.
   __device__ __forceinline__ void finish_values(float (&y)[d / 2], unsigned (&p)[32]) {
     wgmma_wait<0>();
-    hold(y);
-    hold(p);  // read until here: the next ones may be computed before, but into other registers
+    fence_registers(y);
+    fence_registers(p);  // read until here: the next ones are computed into other registers
     release(shared_.v_empty[values_.index]);
     values_ = values_.next();
   }
 
   /// The work on an item. Returns what the producer says at its end.
-  __device__ __forceinline__ Told consume() {
+  __device__ __forceinline__ Message consume() {
     wait(shared_.q_full[items_.index], items_.parity);
     const Item item = shared_.items[items_.index];
     const std::uint64_t q = tile_at(q_, items_);
@@ -281,30 +284,30 @@ class Consumer {
     for (int i = 0; i < d / 2; ++i) y[i] = 0;
     unsigned p[32];
     Rows rows;
-    Told told = next_told();
-    if (is_tile(told)) {
+    Message message = next_message();
+    if (is_tile(message)) {
       take_turn();
       start_scores<d, T>(scores, q, tile_at(k_, keys_));  // step: scores
       pass_turn();
       wgmma_wait<0>();
-      finish_scores(scores, told, item);                           // step: mask
-      soften(scores, call_.scale, call_.lead, call_.slack, rows);  // step: maximum, weights
-      pack_all<T>(p, scores);                                      // step: weights
+      finish_scores(scores, message, item);                                // step: mask
+      online_softmax(scores, call_.scale, call_.lead, call_.slack, rows);  // step: maximum, weights
+      pack_all<T>(p, scores);                                              // step: weights
       release_last_item();
-      told = next_told();
+      message = next_message();
 #pragma unroll 1
-      while (is_tile(told)) {
+      while (is_tile(message)) {
         take_turn();
         start_scores<d, T>(scores, q, tile_at(k_, keys_));  // step: scores
         values(y, p);                                       // step: values
         pass_turn();
         wgmma_wait<1>();  // the scores are there, the values are still being summed
-        finish_scores(scores, told, item);  // step: mask
+        finish_scores(scores, message, item);  // step: mask
         // step: maximum, weights
-        const bool grows = soften(scores, call_.scale, call_.lead, call_.slack, rows);
+        const bool grows = online_softmax(scores, call_.scale, call_.lead, call_.slack, rows);
         // Before the wait for the values: ptxas moves that wait up over arithmetic, but not over a
         // branch, and would else put it before the softmax (tests/cuda/test_cuda_resources.py).
-        told = next_told();
+        message = next_message();
         finish_values(y, p);
         if (grows) shrink_all(y, rows.shrink);  // step: maximum
         pack_all<T>(p, scores);                 // step: weights
@@ -317,10 +320,10 @@ class Consumer {
     release(shared_.k_empty[keys_.index]);
     keys_ = keys_.next();
     store(y, rows.sum, item);
-    return told;
+    return message;
   }
 
-  /// The place of the last item's Q and y. Late, so that TMA has read y.
+  /// The stage of the last item's Q and y. Late, so that TMA has read y.
   __device__ __forceinline__ void release_last_item() {
     if (first_lane()) ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>());
     if (has_last_item_) arrive(shared_.q_empty[items_.next().index]);
@@ -332,14 +335,14 @@ class Consumer {
   __device__ __forceinline__ void store(const float (&y)[d / 2], const float (&sum)[2],
                                         const Item& item) {
     barrier_wait(3 + consumer_, warpgroup);  // Q is read by the products of all four warps
-    const Lane at(thread_anew());
+    const Lane at(consumer_, thread_anew());
     auto& to = shared_.q[items_.index];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       // step: weights
       const float total = warp_reduce(sum[r], Sum(), 4);
       const float factor = total == 0 ? 0.0f : 1 / total;
-      const int row = consumer_ * consumer_queries + at.row(r);
+      const int row = first_row(at) + at.row(r);
 #pragma unroll
       for (int group = 0; group < d / 8; ++group) {
         const int column = at.column(group);
@@ -351,7 +354,7 @@ class Consumer {
     ::cuda::ptx::fence_proxy_async(::cuda::ptx::space_shared);  // so that TMA sees what was stored
     __syncwarp();
     if (first_lane()) {
-      const int row = consumer_ * consumer_queries + at.warp * warp_queries;
+      const int row = first_row(at);
 #pragma unroll
       for (int panel = 0; panel < d / panel_columns; ++panel) {
         const std::int32_t corner[] = {item.y.column + panel * panel_columns,
@@ -368,8 +371,8 @@ class Consumer {
   const Maps& maps_;
   const Call<T>& call_;
   int consumer_;
-  std::uint64_t q_, k_, v_;      // descriptors of the first tiles of the rings
-  Place items_, keys_, values_;  // the next ones of the rings
+  std::uint64_t q_, k_, v_;              // descriptors of the first tiles of the rings
+  Stage<stages> items_, keys_, values_;  // the next ones of the rings
   bool has_last_item_ = false;
 };
 

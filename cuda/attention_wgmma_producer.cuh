@@ -32,7 +32,7 @@ __device__ void load_tile(T (&to)[panels][tile][panel_columns], const CUtensorMa
 /// The producer's warp, which goes on to the next item while the consumers are at the last one. Its
 /// lanes check 32 tiles of the mask at a time; the first lane has the tiles copied that are not
 /// empty, in ascending order. A tile's values are loaded after the keys of the next tile, which is
-/// the order in which the consumers use them and free their places.
+/// the order in which the consumers use them and free their stages.
 template <class T, int d>
 class Producer {
  public:
@@ -57,8 +57,8 @@ class Producer {
   __device__ __forceinline__ Work work_on(unsigned number) const {
     const Attention<T>& a = call_.a;
     if (number >= call_.items) return {};
-    const unsigned first = number / (call_.together * call_.query_tiles) * call_.together;
-    const unsigned heads = min(call_.together, static_cast<unsigned>(a.batch.size) - first);
+    const unsigned first = number / (call_.group * call_.query_tiles) * call_.group;
+    const unsigned heads = min(call_.group, static_cast<unsigned>(a.batch.size) - first);
     const unsigned i = number - first * call_.query_tiles;  // of these heads' items
     const std::int64_t batch = first + i % heads;
     // The last queries come first: under a causal mask they have the most work.
@@ -89,9 +89,9 @@ class Producer {
       unsigned wanted = __ballot_sync(0xffffffffu, kinds != 0);
       for (; wanted != 0; wanted &= wanted - 1) {
         const int which = __ffs(static_cast<int>(wanted)) - 1, number = first + which;
-        const Told told = told_tile(number, __shfl_sync(0xffffffffu, kinds, which));
+        const Message message = tile_message(number, __shfl_sync(0xffffffffu, kinds, which));
         if (lane_ == 0) {
-          tell(told);
+          send(message);
           load_tile(shared_.k[keys_.index], maps_.k, work.k, number * tile,
                     shared_.k_full[keys_.index]);
           if (number_before < 0) {
@@ -112,7 +112,7 @@ class Producer {
     }
     const Work next = work_on(__shfl_sync(0xffffffffu, number, 0));
     if (lane_ == 0) {
-      tell(next.is ? no_more_tiles : no_more_items);
+      send(next.is ? no_more_tiles : no_more_items);
       arrive(shared_.k_full[keys_.index]);
     }
     keys_ = keys_.next();
@@ -128,7 +128,7 @@ class Producer {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int key_tile = 2 * number + half, end = (key_tile + 1) * mask_tile;
-        const int first_query = work.item.first_query + consumer * consumer_queries;
+        const int first_query = work.item.first_query + consumer * consumer_rows;
         if (end - mask_tile >= work.item.end_key) continue;
         auto kind = static_cast<Kind>(
             call_.mask.kind(work.item.mask, 2 * work.query_tile + consumer, key_tile));
@@ -142,9 +142,9 @@ class Producer {
     return kinds;
   }
 
-  __device__ void tell(Told told) {
+  __device__ void send(Message message) {
     wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);
-    shared_.told[keys_.index] = told;
+    shared_.message[keys_.index] = message;
   }
 
   /// Of this tile, if it is one.
@@ -159,7 +159,7 @@ class Producer {
   const Maps& maps_;
   const Call<T>& call_;
   int lane_;
-  Place items_, keys_, values_;  // the next ones of the rings; the values' on the first lane
+  Stage<stages> items_, keys_, values_;  // the next ones; the values' on the first lane
 };
 
 }  // namespace prenorm::cuda::v4

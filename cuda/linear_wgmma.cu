@@ -12,10 +12,6 @@
 // The terms of each sum are added in the same order whatever the shape, so a row has the same bits
 // in any batch.
 //
-// Use u = 0, 1, ... of a stage: the consumers wait for phase u of `full` (the producer's arrival
-// and all bytes), and the producer, before it fills the stage, for phase u - 1 of `empty`: each
-// warp of the consumers is done. The parity of a phase is u % 2.
-//
 // In clusters of two blocks, each of which had half of the weights' tile loaded for both, it was
 // slower on an H200: 663 TFLOP/s for 760 at 4096 cubed.
 #include "linear_wgmma.cuh"
@@ -29,7 +25,9 @@
 #include <algorithm>
 
 namespace prenorm::cuda {
-namespace v5 {
+namespace {
+
+using namespace v5;
 
 // ---- endings: what becomes of a sum -------------------------------------------------------------
 
@@ -56,26 +54,16 @@ struct Gated {
 
 // ---- the consumers ------------------------------------------------------------------------------
 
-/// A consumer's thread: wgmma's layout of 64 rows (wgmma.cuh).
-struct Lane {
-  int consumer, warp, lane;
-  __device__ explicit Lane(int thread)
-      : consumer(static_cast<int>(threadIdx.y) - 1), warp(thread / 32), lane(thread % 32) {}
-  __device__ int number() const { return consumer * (warpgroup / 32) + warp; }   // of the warp
-  __device__ int row(int r) const { return lane / 4 + 8 * r; }                   // of it; r = 0, 1
-  __device__ int column(int group) const { return 8 * group + 2 * (lane % 4); }  // and the next
-};
-
 /// sum = x weightᵀ, of a tile.
 template <class T>
 __device__ __forceinline__ void sum_tile(float (&sum)[tile_columns / 2], Shared<T>& shared,
-                                         int rounds, Stage& stage, Lane at) {
+                                         int rounds, Stage<stages>& stage, Lane at) {
   const auto release = [&](int index) {
     __syncwarp();
     if (at.lane == 0) arrive(shared.empty[index]);
   };
   int before = 0;  // the stage whose products may still be under way
-  for (int round = 0; round < rounds; ++round, stage.advance()) {
+  for (int round = 0; round < rounds; ++round, stage = stage.next()) {
     wait(shared.full[stage.index], stage.parity);
     const std::uint64_t x = along_columns(
                             shared_address(shared.x[stage.index][at.consumer * consumer_rows])),
@@ -94,7 +82,7 @@ __device__ __forceinline__ void sum_tile(float (&sum)[tile_columns / 2], Shared<
     before = stage.index;
   }
   wgmma_wait<0>();
-  hold(sum);
+  fence_registers(sum);
   release(before);
 }
 
@@ -193,8 +181,8 @@ __device__ __forceinline__ void store_elements(const float (&sum)[n], const Prod
 template <class Ending, class T>
 __device__ __forceinline__ void consume_all(Shared<T>& shared, const Maps& maps,
                                             const Call<T>& call) {
-  const Lane at(static_cast<int>(threadIdx.x));
-  Stage stage;
+  const Lane at(static_cast<int>(threadIdx.y) - 1, static_cast<int>(threadIdx.x));
+  Stage<stages> stage;
   float sum[tile_columns / 2];
 #pragma unroll
   for (int i = 0; i < tile_columns / 2; ++i) sum[i] = 0;  // not by = {}, which goes by local memory
@@ -219,9 +207,7 @@ __device__ __forceinline__ void consume_all(Shared<T>& shared, const Maps& maps,
 template <class Ending, class T>
 __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
     linear_v5(const __grid_constant__ Maps maps, const __grid_constant__ Call<T> call) {
-  auto* memory = dynamic_shared<unsigned char>();
-  memory += -shared_address(memory) % alignof(Shared<T>);  // up to a multiple of 1024
-  Shared<T>& shared = *reinterpret_cast<Shared<T>*>(memory);
+  auto& shared = aligned_shared<Shared<T>>();
   if (threadIdx.x == 0 && threadIdx.y == 0) {
     for (int i = 0; i < stages; ++i) {
       ::cuda::ptx::mbarrier_init(&shared.full[i], 1);
@@ -270,7 +256,7 @@ bool multiply(const Product<T>& p, const T* gate, Stream stream) {
     const Tiles tiles{static_cast<unsigned>(ceil_div(p.rows, tile_rows)),
                       static_cast<unsigned>(ceil_div(p.d_out, across)), group};
     launch(early({"linear v5", std::min<std::int64_t>(tiles.items(), multiprocessors()),
-                  dim3(warpgroup, 1 + consumers), stream, sizeof(Shared<T>) + alignof(Shared<T>)}),
+                  dim3(warpgroup, 1 + consumers), stream, aligned_bytes<Shared<T>>}),
            linear_v5<Ending, T>, maps,
            Call<T>{p, tiles, static_cast<int>(ceil_div(p.d_in, depth)), across, by_tma});
     return true;
@@ -278,24 +264,21 @@ bool multiply(const Product<T>& p, const T* gate, Stream stream) {
   return false;
 }
 
-}  // namespace v5
+}  // namespace
 
 template <class T>
 bool product_v5(const Product<T>& p, Stream stream) {
-  using namespace v5;
   return p.residual != nullptr ? multiply<Added>(p, p.weight, stream)
                                : multiply<Plain>(p, p.weight, stream);
 }
 
 template <class Activation, class T>
 bool activated_product_v5(const Product<T>& p, Stream stream) {
-  using namespace v5;
   return multiply<Activated<Activation>>(p, p.weight, stream);
 }
 
 template <class Activation, class T>
 bool gated_product_v5(const Product<T>& p, const T* gate, Stream stream) {
-  using namespace v5;
   return multiply<Gated<Activation>>(p, gate, stream);
 }
 

@@ -4,26 +4,19 @@
 
 #include "product_tiles.cuh"
 #include "tensor_tiles.cuh"
-#include "wgmma.cuh"
+#include "warpgroups.cuh"
 
 #include <cuda.h>
 
 namespace prenorm::cuda::v5 {
 
-constexpr int warpgroup = 128;  // threads
-constexpr int consumers = 2;    // warpgroups
-constexpr int consumer_rows = 64;
 constexpr int tile_rows = consumers * consumer_rows, tile_columns = 256;
-constexpr int warp_rows = 16;         // of a consumer's warp, by wgmma's layout
 constexpr int depth = panel_columns;  // terms of the sums in a stage
 constexpr int stages = 4;
-constexpr int consumer_warps = consumers * warpgroup / 32;
 
-// Registers per thread: at the launch 65536 / 384, rounded down to a multiple of 8, is 168. The
-// consumers take what the producer gives back.
 constexpr int producer_registers = 40;
 constexpr int consumer_registers = 232;
-static_assert(producer_registers + consumers * consumer_registers == (1 + consumers) * 168);
+static_assert(registers_fit<producer_registers, consumer_registers>);
 
 template <class T>
 struct alignas(1024) Shared {
@@ -32,17 +25,6 @@ struct alignas(1024) Shared {
   T y[2][consumer_warps][warp_rows][panel_columns];      // on the way out; each warp has its own
   std::uint64_t full[stages], empty[stages];
   static constexpr std::size_t stage_bytes = sizeof(T) * (tile_rows + tile_columns) * depth;
-};
-
-/// A stage of the ring, and the parity of its phase.
-struct Stage {
-  int index = 0;
-  unsigned parity = 0;
-  __device__ void advance() {
-    if (++index < stages) return;
-    index = 0;
-    parity ^= 1;
-  }
 };
 
 struct Maps {
@@ -63,12 +45,12 @@ struct Call {
 template <bool gated, class T>
 __device__ __forceinline__ void produce_all(Shared<T>& shared, const Maps& maps,
                                             const Call<T>& call) {
-  Stage stage;
+  Stage<stages> stage;
   for (unsigned item = blockIdx.x; item < call.tiles.items(); item += gridDim.x) {
     const auto [down, across] = call.tiles.corner(item);
     const auto row = static_cast<std::int32_t>(down) * tile_rows,
                column = static_cast<std::int32_t>(across) * call.columns_step;
-    for (int round = 0; round < call.rounds; ++round, stage.advance()) {
+    for (int round = 0; round < call.rounds; ++round, stage = stage.next()) {
       wait(shared.empty[stage.index], stage.parity ^ 1);
       std::uint64_t& full = shared.full[stage.index];
       arrive_expecting(full, Shared<T>::stage_bytes);

@@ -27,12 +27,12 @@ namespace prenorm::cuda {
 /// Code that computes these registers stays before this point, and code that reads them after it:
 /// the compiler does not know that wgmma accesses its registers asynchronously.
 template <int n>
-__device__ __forceinline__ void hold(float (&registers)[n]) {
+__device__ __forceinline__ void fence_registers(float (&registers)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+f"(registers[i])::"memory");
 }
 template <int n>
-__device__ __forceinline__ void hold(unsigned (&registers)[n]) {
+__device__ __forceinline__ void fence_registers(unsigned (&registers)[n]) {
 #pragma unroll
   for (int i = 0; i < n; ++i) asm volatile("" : "+r"(registers[i])::"memory");
 }

@@ -65,8 +65,7 @@ DeviceLimits parse_device(const Json& object) {
 
 std::string function_name(const std::string& symbol) {
   std::string text = demangled(symbol);
-  for (const std::string_view scope :
-       {"(anonymous namespace)::", "prenorm::cuda::", "prenorm::", "v5::"}) {
+  for (const std::string_view scope : {"(anonymous namespace)::", "prenorm::cuda::", "prenorm::"}) {
     for (std::size_t at = 0; (at = text.find(scope, at)) != text.npos;)
       text.erase(at, scope.size());
   }

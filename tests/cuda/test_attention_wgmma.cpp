@@ -96,12 +96,12 @@ BOOST_AUTO_TEST_CASE(masks) {
   masked("a key a query", 140, 400, [](auto, auto i, auto j) { return j == (i * 37) % 400; });
 }
 
-/// One tile of keys, and the word that there are no more, have a place each in the ring. The third
-/// tile, from 257 keys on, gets the first one's place, and the fifth gets it with the parity of the
+/// One tile of keys, and the word that there are no more, have a stage each in the ring. The third
+/// tile, from 257 keys on, gets the first one's stage, and the fifth gets it with the parity of the
 /// first. Plain, causal, and masked so that no tile is skipped; d 64 and 128.
 /// tests/cuda/test_kernel_mistakes.py says which mistakes only the second test sees.
-BOOST_AUTO_TEST_CASE_TEMPLATE(each_place_is_used_once, T, Types) { check_rings<T>(128); }
-BOOST_AUTO_TEST_CASE_TEMPLATE(places_are_used_again, T, Types) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(each_stage_is_used_once, T, Types) { check_rings<T>(128); }
+BOOST_AUTO_TEST_CASE_TEMPLATE(stages_are_used_again, T, Types) {
   check_rings<T>(257);
   check_rings<T>(520, false);
 }
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(scores_grow_slowly, T, Types) {
 
 /// Scores of 2^20, 2^28 and 2^30 where floats are 1/8, 32 and 128 apart; from tile to tile they
 /// grow by one such step. Rounded to the nearest, a score may then seem to be within the slack
-/// (soften) whose power is infinite in float16.
+/// (online_softmax) whose power is infinite in float16.
 BOOST_AUTO_TEST_CASE_TEMPLATE(large_scores, T, Types) {
   for (const auto& [exponent, step] : {std::pair(20, 0.125f), {28, 32.0f}, {30, 128.0f}}) {
     Call<T> call({1, 40, 520, 64, 64});

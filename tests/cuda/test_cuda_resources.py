@@ -61,7 +61,7 @@ def demangled(symbols):
     names = []
     for line in text.splitlines():
         line = line.replace("(anonymous namespace)::", "").replace("prenorm::cuda::", "")
-        line = re.sub(r"^void ", "", line).replace("prenorm::", "").replace("v5::", "")
+        line = re.sub(r"^void ", "", line).replace("prenorm::", "")
         depth = 0
         for i, letter in enumerate(line):  # up to the list of parameters
             depth += {"<": 1, ">": -1}.get(letter, 0)

@@ -4,7 +4,7 @@
 """Mistakes planted in kernels by text are caught by the tests of these kernels, which pass without them:
 in softmax v3 those that only show in rows that are long, not aligned, or shared by a cluster
 (test_cuda_softmax.cpp); in attention v4 with the model of Hopper's instructions
-(test_attention_wgmma.cpp), those in the rings' second turn only where a place is used again."""
+(test_attention_wgmma.cpp), those in the rings' second turn only where a stage is used again."""
 
 import os
 import re
@@ -73,11 +73,11 @@ MISTAKES = {
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")
 with_hopper = pytest.mark.skipif(not OBJECTS, reason="this build has no model of Hopper")
 
-# (file, old text, new text) of mistakes that show only where a place of the rings is used again.
+# (file, old text, new text) of mistakes that show only where a stage of the rings is used again.
 RINGS = {
-    "parity_stays": ("", "Place{0, parity ^ 1}", "Place{0, parity}"),
-    "keys_are_not_released": ("_consumer", "    hold(scores);\n    release(shared_.k_empty[keys_.index]);\n",
-                              "    hold(scores);\n"),
+    "parity_stays": ("warpgroups", "Stage{0, parity ^ 1}", "Stage{0, parity}"),
+    "keys_are_not_released": ("_consumer", "    fence_registers(scores);\n    release(shared_.k_empty[keys_.index]);\n",
+                              "    fence_registers(scores);\n"),
     "values_are_not_released": ("_consumer", "    release(shared_.v_empty[values_.index]);\n", ""),
     "keys_are_not_waited_for": (
         "_producer", "    wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);\n", ""),
@@ -92,7 +92,7 @@ OTHERS = {
     "causal_tiles_too_few": ("_producer", "a.causal ? min(a.m, end_query)",
                              "a.causal ? min(a.m, end_query - tile)"),
     "second_panel_is_the_first": ("_consumer", "c / panel_columns * tile * panel_row_bytes", "0"),
-    "half_of_the_mask_twice": ("_consumer", "2 * number_of(told) + half", "2 * number_of(told)"),
+    "half_of_the_mask_twice": ("_consumer", "2 * number_of(message) + half", "2 * number_of(message)"),
     "mask_of_the_other_consumer": ("_producer", "2 * work.query_tile + consumer, key_tile",
                                    "2 * work.query_tile + 1 - consumer, key_tile"),
     "clipped_tiles_are_full": ("_producer", "kind = Kind::clipped;", ""),
@@ -110,7 +110,7 @@ ITEMS = {
                                      "shared_.q_empty[items_.index]"),
     "items_are_not_waited_for": (
         "_producer", "      wait(shared_.q_empty[items_.index], items_.parity ^ 1);\n", ""),
-    "a_place_for_all_items": ("_consumer", "const std::uint64_t q = tile_at(q_, items_);",
+    "a_stage_for_all_items": ("_consumer", "const std::uint64_t q = tile_at(q_, items_);",
                               "const std::uint64_t q = q_;"),
 }
 
@@ -161,9 +161,9 @@ def softmax_tests(tmp_path_factory):
 def hopper_tests(tmp_path):
     """hopper_tests(file, old, new): the tests with this change of v4."""
     def build(file, old, new):
-        for path in (ROOT / "cuda").glob("attention_wgmma*"):
+        for path in (*(ROOT / "cuda").glob("attention_wgmma*"), ROOT / "cuda/warpgroups.cuh"):
             (tmp_path / path.name).write_text(path.read_text())
-        plant(tmp_path / f"attention_wgmma{file}.cuh", old, new)
+        plant(tmp_path / (f"{file}.cuh" if file[0] != "_" else f"attention_wgmma{file}.cuh"), old, new)
         objects = [each for each in OBJECTS.split(":") if "attention_wgmma.cu" not in each]
         return program_of(tmp_path, ["attention_wgmma.cu"], objects, f"-I{ROOT}/tests/cuda/hopper",
                           f"-I{ROOT}/cuda")
@@ -195,14 +195,14 @@ def test_a_mistake_in_softmax_is_found(softmax_tests, name):
 @pytest.mark.parametrize("name", slow_but({"parity_stays"}, RINGS))
 def test_the_second_turn_is_seen_only_where_there_is_one(hopper_tests, name):
     tests = hopper_tests(*RINGS[name])
-    assert passes_hopper(tests, "each_place_is_used_once")
-    assert not passes_hopper(tests, "places_are_used_again")
+    assert passes_hopper(tests, "each_stage_is_used_once")
+    assert not passes_hopper(tests, "stages_are_used_again")
 
 
 @with_hopper
 @pytest.mark.parametrize("name", slow_but({"causal_by_one_more"}, OTHERS))
 def test_other_mistakes_in_attention_are_found(hopper_tests, name):
-    assert not passes_hopper(hopper_tests(*OTHERS[name]), "places_are_used_again")
+    assert not passes_hopper(hopper_tests(*OTHERS[name]), "stages_are_used_again")
 
 
 @with_hopper
@@ -212,6 +212,6 @@ def test_mistakes_where_scores_grow_are_found(hopper_tests, name):
 
 
 @with_hopper
-@pytest.mark.parametrize("name", slow_but({"a_place_for_all_items"}, ITEMS))
+@pytest.mark.parametrize("name", slow_but({"a_stage_for_all_items"}, ITEMS))
 def test_mistakes_between_items_are_found(hopper_tests, name):
     assert not passes_hopper(hopper_tests(*ITEMS[name]), "items_follow_each_other")

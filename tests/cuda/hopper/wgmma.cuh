@@ -174,7 +174,7 @@ void cp_async_bulk_wait_group_read(n32_t<pending>) {
 namespace prenorm::cuda {
 
 template <class Register, int n>
-void hold(Register (&)[n]) {}
+void fence_registers(Register (&)[n]) {}
 
 inline void wgmma_fence() {}
 inline void wgmma_commit() {
