@@ -22,11 +22,9 @@ Json summary_of(const Overview& overview) {
     items.push_back(
         {{"item", item.name}, {"share", item.share()}, {"full", item.full}, {"of", item.rows}});
   }
-  return {{"items", std::move(items)},
-          {"mistakes", overview.mistakes},
-          {"histogram", overview.histogram},
-          {"mean", overview.mean},
-          {"median", overview.median}};
+  return {{"items", std::move(items)},       {"mistakes", overview.mistakes},
+          {"decisions", overview.decisions}, {"histogram", overview.histogram},
+          {"mean", overview.mean},           {"median", overview.median}};
 }
 
 Json points_of(const Overview& overview, const OverviewRow& row) {

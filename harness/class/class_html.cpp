@@ -163,6 +163,13 @@ Json mistake_values(const Overview& overview) {
   return listed(problems);
 }
 
+Json decision_values(const Overview& overview) {
+  if (overview.decisions.empty()) return {};
+  return listed(array_of(overview.decisions, [](const OverviewDecision& decision) -> Json {
+    return {{"decision", decision_text(decision)}};
+  }));
+}
+
 Json summary_values(const Overview& overview) {
   const bool any = std::ranges::any_of(overview.histogram, [](auto count) { return count > 0; });
   const bool drawn = any && overview.points > 0;
@@ -173,7 +180,8 @@ Json summary_values(const Overview& overview) {
                                  : "Nothing is graded yet."},
           {"noun", noun(overview)},
           {"shares", share_values(overview)},
-          {"mistakes", mistake_values(overview)}};
+          {"mistakes", mistake_values(overview)},
+          {"decisions", decision_values(overview)}};
 }
 
 // ---- Everybody's points

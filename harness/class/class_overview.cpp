@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -59,6 +60,7 @@ class OverviewMaker {
         return std::pair(each.lost, each.submissions);
       });
     }
+    add_decisions();
     add_totals();
     return std::move(made_);
   }
@@ -104,6 +106,14 @@ class OverviewMaker {
     }
     // A submission of several students counts once.
     if (!seen_.insert(row.submission).second) return;
+    for (const GradedItem& item : grading.items) {
+      for (const GradedGroup& group : item.groups) {
+        if (group.earned || group.asked() == 0) continue;
+        const std::pair key(item.name, group.name);
+        ++losing_[key];
+        if (!group.lost_by.empty()) ++lost_by_[key][group.lost_by];
+      }
+    }
     std::set<std::pair<std::string, std::string>> made;  // forms of one mistake count once
     for (const GradedItem& item : grading.items) {
       const auto add = [&](const OverviewMistake& one) {
@@ -171,6 +181,17 @@ class OverviewMaker {
     return all;
   }
 
+  void add_decisions() {
+    for (const auto& [group, cases] : lost_by_) {
+      for (const auto& [case_name, submissions] : cases) {
+        if (submissions < 2) continue;
+        made_.decisions.push_back(
+            {group.first, group.second, case_name, submissions, losing_[group]});
+      }
+    }
+    std::ranges::stable_sort(made_.decisions, std::greater{}, &OverviewDecision::submissions);
+  }
+
   /// The mean, the median and the histogram of the totals that count.
   void add_totals() {
     made_.histogram.resize(bins);
@@ -198,7 +219,10 @@ class OverviewMaker {
   std::map<std::string, std::vector<SetPoints>> set_points_;
   std::string limits_;
   std::map<std::pair<std::string, std::string>, OverviewMistake>
-      mistakes_;                // by problem, and what it is
+      mistakes_;  // by problem, and what it is
+  /// By item and group: how many lose it, and by which case alone.
+  std::map<std::pair<std::string, std::string>, std::int64_t> losing_;
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::int64_t>> lost_by_;
   std::set<std::string> seen_;  // submissions whose mistakes are counted
   Overview made_;
 };
@@ -218,6 +242,12 @@ std::string late_text(const Overview& overview, const OverviewRow& row) {
   const auto late = days_late(overview, row);
   if (!late) return "";
   return std::to_string(*late) + (row.time_of_files ? " (by its files)" : "");
+}
+
+std::string decision_text(const OverviewDecision& decision) {
+  return fmt::format("{}, {}: {} of {} submissions that lose this group pass all but {}",
+                     printable(decision.item), printable(decision.group), decision.submissions,
+                     decision.losing, printable(decision.case_name));
 }
 
 Overview overview(const Gradebook& book) { return OverviewMaker(book).make(); }

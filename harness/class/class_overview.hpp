@@ -66,6 +66,13 @@ struct OverviewMistake {
 };
 PRENORM_JSON(OverviewMistake, problem, mistake, submissions, lost)
 
+/// A group of an item that some lose by one case alone.
+struct OverviewDecision {
+  std::string item, group, case_name;
+  std::int64_t submissions = 0, losing = 0;  // that lose it by this case alone; that lose it
+};
+PRENORM_JSON(OverviewDecision, item, group, case_name, submissions, losing)
+
 struct Overview {
   std::string gradebook;  // the file's name
   std::string rubric, title;
@@ -74,6 +81,9 @@ struct Overview {
   std::vector<OverviewRow> rows;          // the roster's order, then others by name
   std::vector<OverviewMistake> mistakes;  // that which costs most points first
   std::vector<OverviewMistake> unnamed;   // likewise: failures that no known mistake explains
+  /// Where one case decides about several submissions, most of them first: a rubric can ask for
+  /// such a case in a group of its own.
+  std::vector<OverviewDecision> decisions;
   std::vector<std::int64_t>
       histogram;                // of totals: ten bins from 0 to `points`, full marks in the last
   double mean = 0, median = 0;  // of totals that count
@@ -86,6 +96,9 @@ std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRo
 std::string late_text(const Overview& overview, const OverviewRow& row);
 
 Overview overview(const Gradebook& book);
+
+/// "softmax, float32: 6 of 8 submissions that lose this group pass all but empty_axis".
+std::string decision_text(const OverviewDecision& decision);
 
 /// The table: student, points per item, total, flags. `width` of the terminal; 0: any.
 std::string class_table(const Overview& overview, bool colour, std::size_t width);

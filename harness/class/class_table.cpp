@@ -154,6 +154,16 @@ std::string mistakes_part(const Overview& overview, bool colour) {
   return text;
 }
 
+/// Nothing where no case decides about several.
+std::string decisions_part(const Overview& overview) {
+  if (overview.decisions.empty()) return "";
+  std::string text = "One case decides:\n";
+  for (const OverviewDecision& decision : overview.decisions) {
+    text += "  " + decision_text(decision) + "\n";
+  }
+  return text + "  (a group of its own in the rubric makes such a case cost less)\n\n";
+}
+
 std::string histogram_part(const Overview& overview, bool colour, std::size_t bars) {
   const std::size_t count = overview.histogram.size();
   const std::int64_t most = std::ranges::max(overview.histogram);
@@ -204,7 +214,7 @@ std::string class_summary(const Overview& overview, bool colour, std::size_t wid
                   points_text(overview.mean), points_text(overview.median));
   const std::size_t bars = std::clamp<std::size_t>(width == 0 ? 40 : width / 3, 10, 40);
   return text + items_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) + "\n" +
-         histogram_part(overview, colour, bars);
+         decisions_part(overview) + histogram_part(overview, colour, bars);
 }
 
 }  // namespace prenorm::harness

@@ -90,18 +90,39 @@ bool is_repeatable(const GradedCase& graded) {
   return (graded.secret ? graded.secret->result : graded.result).deterministic.value_or(true);
 }
 
+/// The stored case that is the only one to fail, itself and perhaps in its redraws; empty if there
+/// are several, or others'. `failing`: of one group.
+std::string only_one(const std::vector<const GradedCase*>& failing) {
+  const GradedCase* one = nullptr;
+  for (const GradedCase* graded : failing) {
+    if (graded->hidden) continue;
+    if (one) return "";
+    one = graded;
+  }
+  if (!one) return "";
+  for (const GradedCase* graded : failing) {
+    if (!graded->hidden) continue;
+    const bool redrawn = graded->result.problem == one->result.problem && graded->secret &&
+                         graded->secret->from == one->result.case_name;
+    if (!redrawn) return "";
+  }
+  return *one->result.case_name;
+}
+
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
 /// these must be of a case that is not public in each of the group's problems. (Some answers, of no
 /// elements say, are public in any file.)
 void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran) {
   for (GradedGroup& group : item.groups) {
     std::set<std::string> problems, proven;
+    std::vector<const GradedCase*> failing;
     const bool deterministic =
         std::ranges::find(asked.groups, group.name, &RubricGroup::name)->deterministic;
     for (const GradedCase& graded : item.cases) {
       if (!graded.is_in(group.name)) continue;
       const bool counts =
           graded.result.status == Status::passed && (!deterministic || is_repeatable(graded));
+      if (!counts) failing.push_back(&graded);
       const std::int64_t passed = counts ? 1 : 0;
       ++(graded.hidden ? group.hidden_total : group.total);
       (graded.hidden ? group.hidden_passed : group.passed) += passed;
@@ -110,6 +131,7 @@ void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran
     }
     const bool all = group.passed == group.total && group.hidden_passed == group.hidden_total;
     group.earned = group.asked() > 0 && all && proven == problems;
+    if (group.passed > 0) group.lost_by = only_one(failing);
   }
   item.earned = earned_points(item);
 }

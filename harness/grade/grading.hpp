@@ -43,6 +43,8 @@ struct GradedGroup {
   std::int64_t passed = 0, total = 0;                // visible cases
   std::int64_t hidden_passed = 0, hidden_total = 0;  // their redraws
   bool earned = false;                               // all passed, and there was one
+  /// The one case that it is lost by: all others, but for redraws of this one, passed. Else empty.
+  std::string lost_by = {};
 
   std::int64_t asked() const { return total + hidden_total; }
 };

@@ -58,6 +58,30 @@ void from_json(const Json& record, FailureText& told) {
   told.cause = record.value("cause", Causes::none);
 }
 
+void to_json(Json& record, const GradedGroup& group) {
+  record = {{"name", group.name},
+            {"hidden", group.hidden},
+            {"share", group.share},
+            {"passed", group.passed},
+            {"total", group.total},
+            {"hidden_passed", group.hidden_passed},
+            {"hidden_total", group.hidden_total},
+            {"earned", group.earned}};
+  if (!group.lost_by.empty()) record["lost_by"] = group.lost_by;
+}
+
+void from_json(const Json& record, GradedGroup& group) {
+  record.at("name").get_to(group.name);
+  record.at("hidden").get_to(group.hidden);
+  record.at("share").get_to(group.share);
+  record.at("passed").get_to(group.passed);
+  record.at("total").get_to(group.total);
+  record.at("hidden_passed").get_to(group.hidden_passed);
+  record.at("hidden_total").get_to(group.hidden_total);
+  record.at("earned").get_to(group.earned);
+  group.lost_by = record.value("lost_by", "");
+}
+
 void to_json(Json& record, const GradedCase& graded) {
   record = {{"result", graded.result},      {"hidden", graded.hidden},
             {"groups", graded.groups},      {"told", graded.told},

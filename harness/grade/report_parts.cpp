@@ -52,8 +52,10 @@ std::vector<PointsRow> points_rows(const Grading& grading) {
     if (item.earned >= item.points || passed == 0) continue;
     for (const GradedGroup& group : item.groups) {
       const std::string part = points_text(worth(item, group));
-      rows.push_back({printable(group.name), (group.earned ? part : "0") + " / " + part,
-                      group_counts(group), true, group.earned ? Tone::quiet : Tone::bad});
+      std::string counts = group_counts(group);
+      if (!group.lost_by.empty()) counts += ", all but " + printable(group.lost_by);
+      rows.push_back({printable(group.name), (group.earned ? part : "0") + " / " + part, counts,
+                      true, group.earned ? Tone::quiet : Tone::bad});
     }
   }
   return rows;

@@ -46,7 +46,8 @@ def launcher():
         script(tree / "build/release/bin" / name, PROGRAM)
 
     def launch(*words, start=subprocess.run, **variables):
-        environment = {**os.environ, "PATH": f"{tree}/bin:{os.environ['PATH']}", "TREE": str(tree), **variables}
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("PRENORM_")}
+        environment = {**ours, "PATH": f"{tree}/bin:{os.environ['PATH']}", "TREE": str(tree), **variables}
         with_output = {"capture_output": True} if start is subprocess.run else {
             "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         return start([tree / "prenorm", *words], text=True, env=environment, **with_output,

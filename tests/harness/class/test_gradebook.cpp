@@ -245,6 +245,16 @@ BOOST_FIXTURE_TEST_CASE(the_class_at_a_glance, WithAlice) {
   BOOST_TEST(overview(book).unnamed[0].unnamed == "it scales");
   BOOST_TEST(
       contains(class_html(made), "y is zero everywhere</bdi> <small class=\"quiet\"><bdi>bob"));
+  BOOST_TEST(made.decisions.empty());  // one alone
+  broken.items[0].groups[0] = {"float32", false, 1, 1, 2, 0, 0, false, "two"};
+  for (const char* name : {"bob", "eve"}) book.put(entry(name), broken);
+  const Overview decided = overview(book);
+  BOOST_REQUIRE_EQUAL(decided.decisions.size(), 1u);
+  const std::string sentence =
+      "turned, float32: 2 of 3 submissions that lose this group pass all but two";
+  BOOST_TEST(decision_text(decided.decisions[0]) == sentence);
+  BOOST_TEST(contains(class_html(decided), sentence));
+  BOOST_TEST(contains(class_summary(decided, false, 80), sentence));
   BOOST_TEST(made.histogram[0] == 1);
   BOOST_TEST(made.histogram[7] == 1);
   BOOST_TEST(made.mean == 1.5);

@@ -69,6 +69,25 @@ def worthless():
     return Path(os.environ["PRENORM_TEST_SOLUTIONS"]) / "libworthless.so"
 
 
+def test_a_group_that_is_lost_by_one_case_alone_names_it(raw, grade, home, tmp_path):
+    source, path = tmp_path / "relu.cpp", tmp_path / "relu.so"
+    for end, lost_by in ((131072, "elements_131101_float32"), (65536, None)):  # one case; two
+        source.write_text(f"""#include <prenorm/prenorm.hpp>
+        template <class T> void relu(prenorm::View<const T> x, prenorm::View<T> y) {{
+          for (std::int64_t i = 0; i < x.size() && i < {end}; ++i) y[i] = float(x[i]) < 0 ? T(0) : x[i];
+        }}
+        PRENORM_SOLUTION(kDLCPU)
+        PRENORM_EXPORT(relu, relu)
+        """)
+        subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-shared", "-fPIC", source, "-o", path,
+                        "-I", home / "include"], check=True)
+        words = (path, "--rubric", "all", "--problem", "relu", "--dtype", "float32")
+        [item] = grade(*words)["items"]
+        assert {group["name"]: group.get("lost_by") for group in item["groups"]} == {
+            "float32": lost_by, "empty tensors": None}
+    assert ", all but" not in raw(*words).stdout
+
+
 def variants(path):
     """{variant: problems that the collection has it for}"""
     found = defaultdict(set)
