@@ -243,7 +243,14 @@ void check(const Exam& exam) {
   ZeroCheck zeros;
   for (const RubricItem& item : exam.rubric.items) {
     const std::vector<CaseOfFile> cases = cases_of(exam, item);
+    const auto is_asked = [&](const RubricGroup& group) {
+      return std::ranges::any_of(
+          cases, [&](const CaseOfFile& each) { return group.has(each.file->problem, *each.info); });
+    };
+    // Of the rubric's groups an item has those that it has cases for.
+    const bool some = !item.own_groups && std::ranges::any_of(item.groups, is_asked);
     for (const RubricGroup& group : item.groups) {
+      if (some && !is_asked(group)) continue;
       check_group(exam, item, group, cases, zeros);
     }
   }

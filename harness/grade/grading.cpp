@@ -173,12 +173,11 @@ GradedItem assemble(const RubricItem& asked, const Exam& exam, std::vector<Marks
     std::ranges::move(marks[i].reasons.properties, std::back_inserter(item.properties));
     if (marks[i].reasons.undiagnosed) item.undiagnosed.push_back(problem);
   }
-  if (exam.partial) {  // groups of which nothing is asked are no loss
-    std::erase_if(item.groups, [&](const GradedGroup& group) {
-      return std::ranges::none_of(
-          item.cases, [&](const GradedCase& graded) { return graded.is_in(group.name); });
-    });
-  }
+  // Groups of which nothing is asked are no loss.
+  std::erase_if(item.groups, [&](const GradedGroup& group) {
+    return std::ranges::none_of(item.cases,
+                                [&](const GradedCase& graded) { return graded.is_in(group.name); });
+  });
   count(item, asked, exam, ran);
   return item;
 }

@@ -93,15 +93,15 @@ Result replay_case(const SelectedFixture& file, const Case& info, const Column& 
   };
   if (column.skipped) {
     left_out(Status::skipped, *column.skipped);
-  } else if ((column.brief && info.elements() > most_elements_unnamed) ||
-             (column.small && info.elements() > most_elements_emulated)) {
-    left_out(Status::skipped, "large for the emulator");
   } else if (Solution& solution = pool.get(column.solution); !solution.load()) {
     left_out(solution.status(), solution.message());
   } else {
     const std::string wanted = column.function.empty() ? problem : column.function;
     if (solution.function_for(wanted).empty()) {
       left_out(Status::not_implemented, what_is_missing(problem, wanted, solution));
+    } else if ((column.brief && info.elements() > most_elements_unnamed) ||
+               (column.small && info.elements() > most_elements_emulated)) {
+      left_out(Status::skipped, "large for the emulator");
     } else {
       ran = &solution;
       const ReplayOptions how = column.brief ? ReplayOptions{false, false} : options.replay;

@@ -11,7 +11,7 @@ namespace {
 
 /// What one solution made of one file's cases.
 struct Tally {
-  std::int64_t total = 0, passed = 0, failed = 0, not_implemented = 0, load_errors = 0;
+  std::int64_t total = 0, passed = 0, failed = 0, not_implemented = 0, load_errors = 0, skipped = 0;
   std::int64_t unreadable = 0;  // cases of a damaged file
   bool bad_file = false;
   std::set<std::string> reasons;  // of skipping
@@ -21,7 +21,10 @@ struct Tally {
     switch (result.status) {
       case Status::passed: ++passed; break;
       case Status::not_implemented: ++not_implemented; break;
-      case Status::skipped: reasons.insert(printable(result.message)); break;
+      case Status::skipped:
+        ++skipped;
+        reasons.insert(printable(result.message));
+        break;
       case Status::bad_fixture:
         ++unreadable;
         bad_file = bad_file || !result.case_name;
@@ -35,11 +38,12 @@ struct Tally {
   Cell cell() const {
     if (bad_file) return {"BAD_FIXTURE", Tone::bad};
     if (load_errors > 0 && load_errors == failed && passed == 0) return {"LOAD_ERROR", Tone::bad};
-    const std::string share = fmt::format(" {}/{}", passed, total);
+    // Of those that it was asked; omissions() counts the others.
+    const std::string share = fmt::format(" {}/{}", passed, total - skipped - not_implemented);
     if (failed > 0) return {"FAILED" + share, Tone::bad};
     if (unreadable > 0) return {"BAD_FIXTURE" + share, Tone::bad};
     if (passed > 0) return {"PASSED" + share, Tone::good};
-    if (not_implemented > 0 && reasons.empty()) return {"NOT_IMPLEMENTED", Tone::quiet};
+    if (not_implemented > 0) return {"NOT_IMPLEMENTED", Tone::quiet};
     if (reasons.size() == 1 && display_width(*reasons.begin()) <= 30) {
       return {"SKIPPED (" + *reasons.begin() + ")", Tone::quiet};
     }
@@ -91,15 +95,14 @@ Cell recorded_cell(const Report& report, const FileResults& file, const std::str
   std::int64_t total = 0, passed = 0, failed = 0;
   for (const Result& result : report.results) {
     if (result.fixture != file.path || result.solution != solution) continue;
-    ++total;
     const RecordedCase* recorded = not_here.record && result.case_name
                                        ? not_here.record->find(result.problem, *result.case_name)
                                        : nullptr;
-    if (recorded == nullptr) continue;
-    passed += recorded->status == name(Status::passed) ? 1 : 0;
-    const bool left_out = recorded->status == name(Status::skipped) ||
-                          recorded->status == name(Status::not_implemented);
-    failed += recorded->status != name(Status::passed) && !left_out ? 1 : 0;
+    const bool left_out = recorded && (recorded->status == name(Status::skipped) ||
+                                       recorded->status == name(Status::not_implemented));
+    if (left_out) continue;
+    ++total;  // a case that is newer than the record, too
+    if (recorded) ++(recorded->status == name(Status::passed) ? passed : failed);
   }
   if (passed + failed == 0) return {"not yet run", Tone::quiet};
   return {fmt::format("recorded {}{}/{}{}", failed > 0 ? "FAILED " : "", passed, total,
@@ -284,11 +287,17 @@ std::string every_case(const Report& report, bool colour) {
 
 std::string summary_line(const Report& report, bool colour) {
   const Summary summary = summarize(report.results);
+  // Those of solutions that cannot run here at all have a line of their own.
+  const auto not_here = std::ranges::count_if(report.results, [&](const Result& result) {
+    return result.status == Status::skipped && report.not_here.contains(result.solution);
+  });
   const std::string passed = fmt::format("{} passed", summary.passed);
   const std::string failed = fmt::format("{} failed", summary.failed);
   return toned(passed, summary.passed > 0 ? Tone::good : Tone::plain, colour) + ", " +
          toned(failed, summary.failed > 0 ? Tone::bad : Tone::plain, colour) +
-         fmt::format(", {} skipped in {}", summary.skipped, duration(report.seconds));
+         fmt::format(", {} skipped{} in {}", summary.skipped - not_here,
+                     not_here > 0 ? fmt::format(", {} not for this machine", not_here) : "",
+                     duration(report.seconds));
 }
 
 }  // namespace prenorm::harness

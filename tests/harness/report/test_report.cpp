@@ -145,12 +145,15 @@ BOOST_AUTO_TEST_CASE(a_cell_says_what_became_of_the_cases) {
       result("r", "a", "two", Status::skipped, "a reason that is far too long for a column"),
       result("s", "a", "one", Status::passed),
       result("s", "b", "one", Status::skipped, "large for the emulator"),
+      result("t", "a", "one", Status::not_implemented),  // a stub
+      result("t", "b", "one", Status::skipped, "large for the emulator"),
   });
   BOOST_TEST(cells(report) ==
              "p | PASSED 2/2 | FAILED 1/2\n"
              "q | NOT_IMPLEMENTED | SKIPPED (no CUDA device)\n"
              "r | LOAD_ERROR | SKIPPED\n"
-             "s | PASSED 1/2 | \n");
+             "s | PASSED 1/1 | \n"
+             "t | NOT_IMPLEMENTED | \n");
   const std::string left_out = omissions(report);
   check_has(left_out,
             {"one: 1 case SKIPPED: large for the emulator", "a reason that is far too long"});
