@@ -48,8 +48,10 @@ def json_lines(path):
 
 
 def device_folder(record):
-    """The folder of the one device in a record."""
-    folders = [path for path in (record / "records").iterdir() if path.is_dir()]
+    """The folder of the one device in a record; nothing where only benchmarks ran."""
+    folders = [path for path in (record / "records").glob("*") if path.is_dir()]
+    if not folders:
+        return None
     if len(folders) != 1:
         sys.exit(f"record.sh: the archive has records of {len(folders)} devices, not of one")
     return folders[0]
@@ -97,9 +99,10 @@ def text_of(record):
 def keep(runs, records):
     """Fills records/<device> from the unpacked archives; returns that folder."""
     sources = [device_folder(run) for run in runs]
-    if len({source.name for source in sources}) != 1:
-        sys.exit("record.sh: the archives are of different devices")
-    target = records / sources[0].name
+    names = {source.name for source in sources if source}
+    if len(names) != 1:
+        sys.exit("record.sh: the archives are of different devices, or of none")
+    target = records / names.pop()
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     by_step, rows = {}, {}
@@ -108,7 +111,7 @@ def keep(runs, records):
         stored = [each for step, results in own.items() if step.startswith("fixtures_")
                   for each in results]
         by_step |= own
-        for path in source.glob("*.json"):
+        for path in source.glob("*.json") if source else ():
             complete(path, stored, target / path.name)
         if (run / "counters.csv").exists():
             shutil.copy(run / "counters.csv", target)
@@ -147,7 +150,7 @@ def write_kernels(record, target, device):
     """A line of records/kernels.csv for each kernel that ran; of an earlier record that this one
     replaces none is left."""
     digests = record / "kernels.csv"  # of the sources that ran
-    summary = (record / "summary.txt").read_text()
+    summary = (target / "summary.txt").read_text()  # of all runs
     path = target.parent / "kernels.csv"
     lines = [line for line in path.read_text().splitlines() if not line.endswith(f",{target.name}")]
     for line in digests.read_text().splitlines() if digests.exists() else []:
