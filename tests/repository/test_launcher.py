@@ -81,6 +81,7 @@ def test_it_configures_again_after_it_has_installed_something(launcher):
     launcher("verify")
     assert launcher.calls().count("cmake --preset") == 1
     assert "installing python3-nbconvert" in launcher("study").stderr
+    assert "targets.ninja shipped profiled emulation\n" in launcher.calls()  # what notebooks call
     assert launcher.calls().count("cmake --preset") == 2
 
 
