@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "notebooks/study"))
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = sorted({README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *DOCS,
-                *(path for folder in ("cuda", "fixtures", "harness", "reference")
+                *(path for folder in ("cuda", "fixtures", "harness", "notebooks", "reference")
                   for path in (ROOT / folder).rglob("*.md"))})
 TESTED_ELSEWHERE = {"docs/teaching.md": "test_teaching.py",
                     "fixtures/README.md": "test_fixture_commands.py"}
@@ -226,6 +226,22 @@ def test_commands_in_sentences_and_tables_have_the_options_that_they_name():
 
 
 # ---- the site
+
+def test_the_workflow_builds_and_publishes_the_site():
+    yaml = pytest.importorskip("yaml", reason="there is no PyYAML (Debian: python3-yaml)")
+    text = (ROOT / ".github/workflows/site.yml").read_text()
+    build, publish = yaml.safe_load(text)["jobs"].values()
+    assert (build["container"], publish["needs"]) == ("debian:12", "build")
+    [command] = [step["run"] for step in build["steps"] if "run" in step]
+    launcher, *words = command.split()
+    assert (ROOT / launcher).resolve() == ROOT / "prenorm"
+    told = subprocess.run([program(), *words, "--jobs", "0"], capture_output=True, text=True).stderr
+    assert "error: --jobs is 0" in told  # all else is understood
+    assert build["steps"][-1]["with"]["path"] == "build/study"
+    actions = re.findall(r"uses: (\S+) *(.*)", text)
+    assert len(actions) == 3
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) and re.match("# v", version) for action, version in actions)
+
 
 def test_the_site_has_every_page_and_its_links_hold(tmp_path):
     pytest.importorskip("nbconvert", reason="there is no nbconvert (Debian: python3-nbconvert)")
