@@ -27,14 +27,13 @@ import ladders  # noqa: E402
 HERE = Path(__file__).resolve().parent
 # The reading order; other notebooks follow by name.
 READING = ["00_start_here", "rmsnorm", "floating_point", "linear", "embedding", "activations", "feed_forward",
-           "softmax", "rope", "attention", "multihead_self_attention", "transformer_block", "transformer_lm",
+           "softmax", "rope", "attention", "multihead_self_attention", "transformer_block", "transformer_lm", "model",
            "cuda_without_a_gpu", "puzzles"]
 # The titles of columns, in order; other solutions follow under their own names.
 COLUMNS = {"reference": "reference", "fast": "fast", "plain": "textbook loop",
            "cuda-naive-emulated": "naive CUDA, emulated", "cuda-emulated": "CUDA, emulated",
            "cuda-naive": "naive CUDA", "cuda": "CUDA", "cuda-tf32": "CUDA, tf32"}
 PICTURES = Path("pictures")  # of notebooks, in the site's folder
-LONG_CELL = 16  # lines; a longer one is folded
 
 
 # results -----------------------------------------------------------------------------------------
@@ -180,11 +179,8 @@ class Site:
                 old.unlink()
 
     def _write_tour(self):
-        size = (f"{len(tour.WORDS)} words, d_model {tour.D_MODEL}, {tour.NUM_HEADS} heads, "
-                f"d_ff {tour.D_FF}, one block")
-        self._write("tour.html", "tour.html.j2", steps=tour.steps(), drawing=block.drawing(), size=size,
-                    text=" ".join(tour.TEXT), learned=model.record()["model"], prompt=tour.PROMPT,
-                    notebook=self.pages.get("model"))
+        self._write("tour.html", "tour.html.j2", steps=tour.steps(), drawing=block.drawing(), rows=tour.ROWS,
+                    sizes=model.record()["model"], prompt=tour.PROMPT)
         put(self.folder / "assets/trained_model.js", tour.trained_model())
 
     def _write(self, file, template, **values):
@@ -267,7 +263,7 @@ class Site:
                  "title": (self.pages.get(component) or {}).get("title") or self._title(component),
                  "problems": [{"name": problem, "cells": self.facts.cells(problem),
                                "formula": prenorm.fixture(problem).source.split(";")[0],
-                               "devices": self.facts.devices[problem],
+                               "device": _on_a_device(self.facts.devices[problem]),
                                "caught": self.facts.caught(problem)}
                               for problem in sources.problems_of(component)]}
                 for component in self.components]
@@ -275,9 +271,17 @@ class Site:
         failed = [page for page in self.manifest().values() if page["failure"]]
         problems = [problem for row in rows for problem in row["problems"]]
         guides = [document for document in self.documents if document.path.parts[0] == "docs"]
-        return {"rows": rows, "others": others, "failed": failed, "guides": guides,
+        return {"rows": rows, "on_devices": _total(each["device"][0] for each in problems if each["device"]),
+                "others": others, "failed": failed, "guides": guides,
                 "drawing": block.drawing(), "totals": [_total(cells) for cells in zip(*(p["cells"] for p in problems))],
                 "caught": _total(problem["caught"] for problem in problems)}
+
+
+def _on_a_device(devices):
+    """Of `cuda`, from its device record: a Count of passed cases, and where and when; None without one."""
+    text = next((text for solutions, text in devices if "cuda" in solutions), "")
+    found = re.match(r"recorded (\d+)/(\d+) passed on (.*)", text)
+    return found and (Count(int(found[1]), int(found[2])), found[3])
 
 
 def _counts(component, problems):
@@ -333,10 +337,15 @@ def _take_title(notebook, name):
 def _body(notebook):
     """An executed notebook as HTML."""
     _describe_pictures(notebook)
+    for cell in notebook.cells:
+        if cell.source.startswith(("%%cpp", "%%writefile")):
+            cell.metadata["magics_language"] = "cpp"  # the colours' language
+        if cell.source.startswith("%%writefile"):
+            cell.outputs = []  # "Writing map.cu"
     exporter = nbconvert.HTMLExporter(template_name="basic",
                                       template_file=str(HERE / "cells.html.j2"),
                                       exclude_input_prompt=True, exclude_output_prompt=True)
-    text, _ = exporter.from_notebook_node(notebook, {"long_cell": LONG_CELL})
+    text, _ = exporter.from_notebook_node(notebook)
     text = re.sub(r'(href="(?!\w+:)[^"#]+)\.ipynb(?=["#])', r"\1.html", _without_style(text))
     return text
 

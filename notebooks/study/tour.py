@@ -1,4 +1,4 @@
-"""One token through the block: every value of a tiny model, computed by the reference.
+"""One token through a block of the trained model (notebooks/model): every value, computed by the reference.
 
 `steps()` gives what tour.html.j2 shows: per step a sentence, the formula, tables of values, and the
 lines of the reference and of the kernel that compute them.
@@ -15,12 +15,11 @@ import prenorm
 from prenorm.cpp import steps_of_lines
 from prenorm.panes import coloured_lines, numbered
 
-WORDS = ["a", "the", "cat", "dog", "sat", "ran", "on", "mat"]
-TEXT = ["the", "cat", "sat", "on", "the", "mat"]
-FOLLOWED = 5  # the position of the token that the tour follows
-D_MODEL, NUM_HEADS, D_FF, THETA, EPS = 8, 2, 12, 100.0, 1e-5
-D_K = D_MODEL // NUM_HEADS
-SEED = 2017
+TEXT = "\nki ro, k"  # nonsense that is sung again: i comes next
+ROWS = list(TEXT.replace("\n", "↵").replace(" ", "␣"))
+FOLLOWED = len(TEXT) - 1  # the position of the token that the tour follows
+BLOCK, HEAD = 2, 1  # the block that it goes through, and the head that copies
+COLUMNS = 8  # how many numbers of a longer vector are shown
 PROMPT = "Tovi has a red lamp. Besa has a blue key. Besa sings: ki ro zu, k"
 AROUND = 2  # lines of code shown around those of a step
 
@@ -62,66 +61,48 @@ class Step:
 
 # the model ---------------------------------------------------------------------------------------
 
-def parameters():
-    """The weights of the model: random, to one decimal, so that a step can be followed by hand."""
-    random = np.random.default_rng(SEED)
-
-    def draw(*shape):
-        return np.round(random.normal(0, 0.5, shape), 1)
-
-    square = (D_MODEL, D_MODEL)
-    return {"token_embeddings": draw(len(WORDS), D_MODEL), "ln1": np.ones(D_MODEL),
-            "w_q": draw(*square), "w_k": draw(*square), "w_v": draw(*square), "w_o": draw(*square),
-            "ln2": np.ones(D_MODEL), "w1": draw(D_FF, D_MODEL), "w2": draw(D_MODEL, D_FF),
-            "w3": draw(D_FF, D_MODEL), "ln_final": np.ones(D_MODEL),
-            "lm_head": draw(len(WORDS), D_MODEL)}
-
-
-def token_ids():
-    return np.array([WORDS.index(word) for word in TEXT])
-
-
 def values(solution):
     """All intermediate values, computed by a solution's functions: {name: array}."""
-    p, at = parameters(), np.arange(len(TEXT))
-    v = {"x": solution.embedding(token_ids(), p["token_embeddings"])}
-    v["a"] = solution.rmsnorm(v["x"], p["ln1"], eps=EPS)
+    given, at = model.arguments(float), np.arange(len(TEXT))
+    scalars = {name: given[name] for name in ("num_heads", "theta", "max_seq_len", "eps")}
+    eps, (*earlier, p) = given["eps"], [{name: given[name][i] for name in model.LAYER} for i in range(BLOCK + 1)]
+    v = {"x": solution.embedding(model.ids(TEXT), given["token_embeddings"])}
+    v["stream"] = v["x"]
+    for block in earlier:
+        v["stream"] = solution.transformer_block(v["stream"], **block, **scalars)
+    v["a"] = solution.rmsnorm(v["stream"], p["ln1"], eps=eps)
     for name in "qkv":
         v[name] = solution.linear(v["a"], p[f"w_{name}"])
     for name in "qk":
-        v[f"turned_{name}"] = [solution.rope(part, at, theta=THETA, max_seq_len=len(TEXT))
+        v[f"turned_{name}"] = [solution.rope(part, at, theta=given["theta"], max_seq_len=given["max_seq_len"])
                                for part in _heads(v[name])]
     later = np.triu(np.ones((len(TEXT), len(TEXT)), dtype=bool), 1)
-    v["scores"] = [np.where(later, -np.inf, solution.linear(q, k) / np.sqrt(D_K))
+    v["scores"] = [np.where(later, -np.inf, solution.linear(q, k) / np.sqrt(q.shape[1]))
                    for q, k in zip(v["turned_q"], v["turned_k"])]
     v["weights"] = [solution.softmax(scores, dim=-1) for scores in v["scores"]]
     v["heads"] = np.hstack([solution.linear(weights, np.ascontiguousarray(part.T))
                             for weights, part in zip(v["weights"], _heads(v["v"]))])
     v["attention"] = solution.linear(v["heads"], p["w_o"])
-    v["y"] = v["x"] + v["attention"]
-    v["b"] = solution.rmsnorm(v["y"], p["ln2"], eps=EPS)
+    v["y"] = v["stream"] + v["attention"]
+    v["b"] = solution.rmsnorm(v["y"], p["ln2"], eps=eps)
     v["up"], v["other"] = solution.linear(v["b"], p["w1"]), solution.linear(v["b"], p["w3"])
     v["silu"] = solution.silu(v["up"])
     v["gated"] = v["silu"] * v["other"]
     v["down"] = solution.linear(v["gated"], p["w2"])
     v["z"] = v["y"] + v["down"]
-    v["final"] = solution.rmsnorm(v["z"], p["ln_final"], eps=EPS)
-    v["logits"] = solution.linear(v["final"], p["lm_head"])
+    v["final"] = solution.rmsnorm(v["z"], given["ln_final"], eps=eps)
+    v["logits"] = solution.linear(v["final"], given["lm_head"])
     v["next"] = solution.softmax(v["logits"], dim=-1)
     return v
 
 
 def whole_model(solution):
     """The logits by the one function that has all parts in it."""
-    p = parameters()
-    once = ("token_embeddings", "ln_final", "lm_head")
-    stacked = {name: value if name in once else value[None] for name, value in p.items()}
-    return solution.transformer_lm(token_ids(), **stacked, num_heads=NUM_HEADS, theta=THETA,
-                                   max_seq_len=len(TEXT), eps=EPS)
+    return solution.transformer_lm(model.ids(TEXT), **model.arguments(float))
 
 
 def _heads(tensor):
-    return [np.ascontiguousarray(part) for part in np.split(tensor, NUM_HEADS, axis=1)]
+    return [np.ascontiguousarray(part) for part in np.split(tensor, model.record()["model"]["num_heads"], axis=1)]
 
 
 # what is shown -----------------------------------------------------------------------------------
@@ -133,14 +114,13 @@ def _cell(value, most):
     return text, "neg" if value < 0 else "pos", round(100 * abs(value) / most)
 
 
-def _table(caption, tensor, columns=None):
-    names = columns or [str(i) for i in range(tensor.shape[1])]
-    return Table(caption, tensor, TEXT, names)
-
-
-def _per_head(caption, tensors, columns=None):
-    return [_table(f"{caption}, head {number}", tensor, columns)
-            for number, tensor in enumerate(tensors)]
+def _table(caption, tensor, columns=None, first=0):
+    """Some columns of a tensor: those of these names, or the first few of many."""
+    if columns is None:
+        columns = [str(i) for i in range(first, first + COLUMNS)]
+        caption += f", columns {columns[0]} to {columns[-1]} of {tensor.shape[1]}"
+        tensor = tensor[:, first:first + COLUMNS]
+    return Table(caption, tensor, ROWS, columns)
 
 
 def steps():
@@ -149,52 +129,58 @@ def steps():
     v = values(reference)
     if not np.allclose(v["logits"], whole_model(reference), rtol=1e-12, atol=1e-12):
         raise ValueError("the steps of the tour do not give the logits of transformer_lm")
-    token = TEXT[FOLLOWED]
     rope, attention = "multihead_self_attention_with_rope", "scaled_dot_product_attention"
+    of_head = HEAD * len(v["turned_q"][HEAD][0])  # its first column
+    likeliest = np.argsort(-v["next"][FOLLOWED])[:COLUMNS]
+    letters = [chr(byte).replace(" ", "␣") for byte in likeliest]
+    _, before = model.forward(reference, model.ids(TEXT), model.arguments(float))
     found = [
         Step("embedding", "Embedding",
-             f"Each token's id picks a row of the table. The vector of “{token}” is the last row. "
-             "Such vectors, one per token, are the residual stream.",
+             f"Each token's id picks a row of the table. The vector of the last “{TEXT[-1]}” is the last row, and the "
+             "same as that of the first. Such vectors, one per token, are the residual stream.",
              r"x_i = E_{\text{id}_i}", ("embedding", ["copy the row"]),
              [_table("x, the residual stream", v["x"])]),
         Step("first-norm", "First norm",
-             "A copy of each vector is divided by its root mean square, so that its size does not "
-             "depend on how much earlier blocks have added. The stream itself is not changed.",
+             f"The tour passes by {BLOCK} blocks that have added to the stream, and enters the last. A copy of each "
+             "vector is divided by its root mean square, so that its size does not depend on how much the blocks "
+             "before have added, and multiplied by a gain. The stream itself is not changed.",
              r"a_i = \frac{x_i}{\sqrt{\frac{1}{d}\sum_j x_{ij}^2 + \epsilon}} \odot g",
              ("rmsnorm", ["mean of squares", "root", "normalize", "gain"]),
-             [_table("a = rmsnorm(x)", v["a"])]),
+             [_table("x, as it is here", v["stream"]), _table("a = rmsnorm(x)", v["a"])]),
         Step("projections", "Query, key and value",
-             "Three matrices make three vectors of each token: what it looks for, what it offers to "
-             f"others, and what it hands on. Columns 0 to {D_K - 1} belong to head 0, the others to "
-             "head 1.",
+             "Three matrices make three vectors of each token: what it looks for, what it offers to others, and what "
+             f"it hands on. The columns shown belong to head {HEAD}, which is followed from here.",
              r"q_i = W_q a_i \qquad k_i = W_k a_i \qquad v_i = W_v a_i", (rope, ["projections"]),
-             [_table(f"{name} = linear(a, w_{name})", v[name]) for name in "qkv"]),
+             [_table(f"{name} = linear(a, w_{name})", v[name], first=of_head) for name in "qkv"]),
         Step("rotation", "Rotary position embedding",
              "Pairs of numbers of each query and key are rotated by the token's position times a "
              "frequency. Position 0 is not rotated. Afterwards a product of query and key depends "
              "on the distance of the two tokens only.",
              r"(u, w) \mapsto (u\cos\varphi - w\sin\varphi,\; u\sin\varphi + w\cos\varphi)"
              r"\qquad \varphi = i\,\theta^{-2j/d_k}", ("rope", ["turn", "angle"]),
-             _per_head("rotated q", v["turned_q"]) + _per_head("rotated k", v["turned_k"])),
+             [_table(f"rotated {name}, head {HEAD}", v[f"turned_{name}"][HEAD]) for name in "qk"]),
         Step("scores", "Scores and causal mask",
              "Row i, column j: the product of token i's query with token j's key. Later tokens are "
              "masked, because the model must not see what it is to predict.",
              r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}} \text{ for } j \le i,\quad -\infty "
              r"\text{ for } j > i", (attention, ["scale", "scores", "mask"]),
-             _per_head("scores", v["scores"], TEXT)),
+             [_table(f"scores, head {HEAD}", v["scores"][HEAD], ROWS)]),
         Step("weights", "Weights",
-             "Softmax over each row: positive numbers whose sum is 1. The largest score is "
-             "subtracted first, which changes nothing but keeps the exponentials in range.",
+             "Softmax over each row: positive numbers whose sum is 1. The largest score is subtracted first, which "
+             f"changes nothing but keeps the exponentials in range. The last “{TEXT[-1]}” looks at what came after "
+             "the first. How does it know which? A vowel looks at the letter before it in a head of the block before: "
+             f"so the stream of “{TEXT[2]}” says that a “{TEXT[1]}” preceded it, and its key repeats that here.",
              r"p_{ij} = \frac{e^{s_{ij} - \max_l s_{il}}}{\sum_l e^{s_{il} - \max_l s_{il}}}",
              ("softmax", ["maximum", "exponentials", "sum", "normalize"]),
-             _per_head("weights", v["weights"], TEXT)),
+             [_table(f"weights, head {HEAD}", v["weights"][HEAD], ROWS),
+              _table("weights of the block before, head 1", before[BLOCK - 1, 1], ROWS)]),
         Step("values", "Heads",
              "Each head adds up the values of the tokens by its weights. The heads' results stand "
              "side by side.",
              r"h_i = \sum_j p_{ij} v_j", (attention, ["values"]),
-             [_table("heads 0 and 1", v["heads"])]),
+             [_table("heads", v["heads"], first=of_head)]),
         Step("output", "Output projection", "One matrix mixes what the heads have found.",
-             r"o_i = W_o\,[h^{(0)}_i, h^{(1)}_i]", (rope, ["output projection"]),
+             r"o_i = W_o\,[h^{(0)}_i, h^{(1)}_i, \dots]", (rope, ["output projection"]),
              [_table("o = linear(heads, w_o)", v["attention"])]),
         Step("attention-sum", "First residual sum",
              "The result is added to the stream: attention only adds to what a token's vector "
@@ -206,29 +192,27 @@ def steps():
              ("rmsnorm", ["mean of squares", "root", "normalize", "gain"]),
              [_table("b = rmsnorm(y)", v["b"])]),
         Step("gate", "SiLU and gate",
-             f"Two matrices widen the vector from {D_MODEL} to {D_FF} numbers. SiLU of the first "
+             f"Two matrices widen the vector to {v['up'].shape[1]} numbers. SiLU of the first "
              "result says how much of each number of the second is let through.",
              r"g_i = \mathrm{SiLU}(W_1 b_i) \odot W_3 b_i \qquad \mathrm{SiLU}(u) = "
              r"\frac{u}{1 + e^{-u}}",
              ("ffn_swiglu", ["product with w1", "activation", "product with w3", "gate"]),
              [_table("linear(b, w1)", v["up"]), _table("silu of it", v["silu"]),
               _table("linear(b, w3)", v["other"]), _table("g, their product", v["gated"])]),
-        Step("down", "Back to d_model", f"A third matrix gives {D_MODEL} numbers again.",
+        Step("down", "Back to d_model", f"A third matrix gives {v['down'].shape[1]} numbers again.",
              r"f_i = W_2 g_i", ("ffn_swiglu", ["product with w2"]),
              [_table("f = linear(g, w2)", v["down"])]),
         Step("feed-forward-sum", "Second residual sum",
-             "The result is added to the stream. This is the output of the block; a larger model "
-             "has many blocks, one after another.",
+             "The result is added to the stream. This is the output of the block, and here of the last.",
              r"z_i = y_i + f_i", ("transformer_block", ["residual sum"]),
              [_table("z = y + f", v["z"])]),
         Step("logits", "Logits",
-             f"After a last norm, a matrix gives each of the {len(WORDS)} words a score. The row of "
-             f"“{token}” says what may come after it. The weights of this model are random, so it "
-             "predicts nothing; training changes the weights and nothing else, as the next step shows.",
+             f"After a last norm, a matrix gives each of {v['logits'].shape[1]} bytes a score: what may come next. "
+             f"After the first “{TEXT[1]}” it may be any vowel; after the last it is “{letters[0]}” again.",
              r"\ell_i = W_{\text{head}}\,\mathrm{RMSNorm}(z_i)",
              ("transformer_lm", ["final norm", "head"]),
-             [_table("logits", v["logits"], WORDS),
-              _table("softmax of the logits", v["next"], WORDS)]),
+             [_table(f"logits of the {COLUMNS} likeliest in the last row", v["logits"][:, likeliest], letters),
+              _table("softmax of the logits", v["next"][:, likeliest], letters)]),
     ]
     for step in found:
         step.excerpts = excerpts(*step.code)
@@ -241,9 +225,7 @@ def trained_model():
     halves = [value.astype("<f2") for value in state.values()]
     if not all((half == value).all() for half, value in zip(halves, state.values())):
         raise ValueError("tiny.h5: float16 does not hold all weights")
-    copying = model.heads(prenorm.load("fast"))["copying"]
-    layer, head = map(int, np.unravel_index(copying.argmax(), copying.shape))
-    told = {"sizes": model.record()["model"], "shown": {"layer": layer, "head": head},
+    told = {"sizes": model.record()["model"], "shown": {"layer": BLOCK, "head": HEAD},
             "shapes": {name: value.shape for name, value in state.items()},
             "float16": base64.b64encode(b"".join(half.tobytes() for half in halves)).decode()}
     return f"const TRAINED_MODEL = {json.dumps(told)};\n"

@@ -12,6 +12,7 @@ from places import ROOT
 sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "notebooks/study")]
 
 import block  # noqa: E402
+import model  # noqa: E402
 import search  # noqa: E402
 import tour  # noqa: E402
 
@@ -56,8 +57,22 @@ def test_the_steps_give_the_logits_of_the_model(solution):
                                atol=1e-12)
 
 
+def test_the_head_that_is_followed_copies():
+    """What the steps say of it, its block and the block before."""
+    fast = prenorm.load("fast")
+    copying, v = model.heads(fast)["copying"], tour.values(fast)
+    assert np.unravel_index(copying.argmax(), copying.shape) == (tour.BLOCK, tour.HEAD)
+    assert tour.BLOCK == len(copying) - 1
+    last = v["weights"][tour.HEAD][-1]
+    assert tour.TEXT[last.argmax()] == "i" == chr(v["next"][-1].argmax())
+    assert last.max() > 0.8 and v["next"][-1].max() > 0.9
+    np.testing.assert_allclose(v["next"][1][[ord(vowel) for vowel in "aeiou"]], 0.2, atol=0.02)
+    _, weights = model.forward(fast, model.ids(tour.TEXT), model.arguments())
+    assert all(weights[tour.BLOCK - 1, 1, vowel, vowel - 1] > 0.9 for vowel in map(tour.TEXT.index, "io"))
+
+
 def test_a_wrong_step_is_noticed(monkeypatch):
-    monkeypatch.setattr(tour, "_heads", lambda tensor: np.split(tensor[:, ::-1], 2, axis=1))
+    monkeypatch.setattr(tour, "_heads", lambda tensor: np.split(tensor[:, ::-1], 4, axis=1))
     with pytest.raises(ValueError, match="logits of transformer_lm"):
         tour.steps()
 
@@ -85,6 +100,14 @@ def test_every_step_lights_lines_of_both_sources(steps):
 def test_an_unknown_step_is_an_error():
     with pytest.raises(ValueError, match="has no step"):
         tour.excerpts("rmsnorm", ["no such step"])
+
+
+def test_a_device_record_becomes_a_count():
+    pages = pytest.importorskip("pages", reason="there is no nbconvert (Debian: python3-nbconvert)")
+    other = (["cuda-tf32"], "recorded 4/86 passed on X, 2026-11-27")
+    count, where = pages._on_a_device([other, (["cuda", "cuda-naive"], "recorded 85/86 passed on X, 2026-11-27; changed")])
+    assert (str(count), count.state, where) == ("85/86", "some", "X, 2026-11-27; changed")
+    assert pages._on_a_device([other, (["cuda"], "not yet run on a device")]) is None
 
 
 def test_search_finds_headings_problems_and_mistakes():
