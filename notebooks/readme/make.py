@@ -6,6 +6,7 @@
 The table is written between its marks in docs/verdicts.md, the pictures into this folder.
 """
 
+import base64
 import re
 import sys
 import tempfile
@@ -67,7 +68,10 @@ def side_by_side():
             opened.value("(panes => panes.forEach(pane => pane.scrollTop = pane.scrollHeight))("
                          "[...document.querySelectorAll('.pane, .pane *')].slice(0, 40))")
             opened.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-            (HERE / "side_by_side.png").write_bytes(opened.screenshot())
+            bottom = opened.value("document.body.getBoundingClientRect().bottom")
+            shot = opened.ask("Page.captureScreenshot", captureBeyondViewport=True, clip={
+                "x": 0, "y": 0, "width": 1240, "height": bottom, "scale": 1})
+            (HERE / "side_by_side.png").write_bytes(base64.b64decode(shot["data"]))
         finally:
             opened.close()
 
