@@ -28,13 +28,14 @@ WRITES = re.compile(r"%%writefile (\S+)\n(.*)", re.S)
 
 
 def cells_of(notebook):
-    """The code cells before the exercises, and those of each exercise, as texts."""
+    """The code cells before the exercises, and those of each exercise, as texts; without those in C++, which
+    test_cpp_exercises.py has."""
     parts = [[]]
     for cell in json.loads((ROOT / f"notebooks/{notebook}.ipynb").read_text())["cells"]:
         text = "".join(cell["source"])
-        if cell["cell_type"] == "code":
+        if cell["cell_type"] == "code" and not text.startswith("%%cpp"):
             parts[-1].append(text)
-        elif re.search(r"^\*\*\d+\.\*\*", text, re.M):
+        elif cell["cell_type"] == "markdown" and re.search(r"^\*\*\d+\.\*\*", text, re.M):
             parts.append([])
     return parts[0], parts[1:]
 
