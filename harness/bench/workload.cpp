@@ -280,18 +280,6 @@ void require_any(const std::vector<std::string>& patterns, const std::set<std::s
   }
 }
 
-void check_names(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
-  std::set<std::string> names, problems, dtypes;
-  for (const ShapeEntry& entry : entries) {
-    names.insert(entry.name);
-    problems.insert(entry.problem);
-    for (const DType dtype : entry.dtypes) dtypes.insert(std::string(name(dtype)));
-  }
-  require_any(options.shapes, names, "shape");
-  require_any(options.selection.problems, problems, "problem");
-  require_any(options.selection.dtypes, dtypes, "dtype");
-}
-
 Workloads bind_all(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
   Selection needed;
   needed.fixtures = options.selection.fixtures;
@@ -394,6 +382,18 @@ Json identity(const Workload& workload) {
 
 double evaluate(const std::string& text, const std::map<std::string, double>& names) {
   return ExpressionParser(text, names).whole();
+}
+
+void check_names(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
+  std::set<std::string> names, problems, dtypes;
+  for (const ShapeEntry& entry : entries) {
+    names.insert(entry.name);
+    problems.insert(entry.problem);
+    for (const DType dtype : entry.dtypes) dtypes.insert(std::string(name(dtype)));
+  }
+  require_any(options.shapes, names, "shape");
+  require_any(options.selection.problems, problems, "problem");
+  require_any(options.selection.dtypes, dtypes, "dtype");
 }
 
 Workloads read_workloads(const BenchOptions& options) try {

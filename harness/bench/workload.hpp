@@ -86,6 +86,9 @@ struct BenchOptions {
   bool compile = false, in_process = false;
 };
 
+/// Throws UsageError for a selected shape, problem or dtype that no entry has.
+void check_names(const std::vector<ShapeEntry>& entries, const BenchOptions& options);
+
 using Workloads = std::vector<std::shared_ptr<const Workload>>;
 
 /// The entries of the file in each of their dtypes, checked against the signatures of the fixtures.

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <ranges>
 #include <span>
+#include <sstream>
 #include <sys/resource.h>
 
 namespace prenorm::harness {
@@ -116,6 +119,39 @@ std::optional<std::string> unknown_command(const Command& command, std::span<cha
          " --help lists them";
 }
 
+/// Names of options, and whether a value follows them.
+void add_names(const std::vector<Option>& rows, std::map<std::string, bool>& names) {
+  for (const Option& row : rows) {
+    add_names(row.several, names);
+    const bool value = !std::holds_alternative<bool*>(row.variable);
+    std::istringstream all(row.name.substr(0, row.name.find(' ')));
+    for (std::string name; std::getline(all, name, ',');) names.emplace(name, value);
+  }
+}
+
+/// The same for an option. CLI11 would tell of a missing argument first.
+std::optional<std::string> unknown_option(const Command& command, std::span<char*> words,
+                                          const std::string& before = "prenorm") {
+  if (command.all_words != nullptr) return std::nullopt;
+  std::map<std::string, bool> names{{"--help", false}, {"--version", false}};
+  add_names(command.options, names);
+  for (std::size_t i = 0; i < words.size() && std::string_view(words[i]) != "--"; ++i) {
+    const std::string word = words[i], name = word.substr(0, word.find('='));
+    if (const Command* known = command_called(command, word)) {
+      return unknown_option(*known, words.subspan(i + 1), before + " " + word);
+    }
+    if (const auto found = names.find(name); found != names.end()) {
+      if (found->second && name == word) ++i;
+    } else if (name.starts_with("--")) {
+      const auto keys = std::views::keys(names);
+      const std::vector<std::string> known(keys.begin(), keys.end());
+      return "no option '" + name + "'" + did_you_mean(name, known) + "; " + before +
+             " --help lists them";
+    }
+  }
+  return std::nullopt;
+}
+
 /// A shell's `*` makes an option of a file that is called so, which anybody may hand in.
 std::optional<std::string> file_as_option(std::span<char*> words) {
   for (const std::string word : words) {
@@ -162,6 +198,7 @@ int run(const Command& program, std::span<char*> words) {
   if (const auto complaint = unknown_command(program, words.subspan(1)))
     return complain(*complaint);
   if (const auto complaint = file_as_option(words.subspan(1))) return complain(*complaint);
+  if (const auto complaint = unknown_option(program, words.subspan(1))) return complain(*complaint);
   const Command* command = command_called(program, words[1]);
   if (command != nullptr && command->after_dashes != nullptr) {
     const auto dashes = std::find(words.begin(), words.end(), std::string_view("--"));

@@ -61,10 +61,13 @@ bench::Workloads workloads_of(const fs::path& file, const ProfileOptions& option
 
 /// Of the profile's own shapes, which are small; the bench's are there where they are named.
 Works named_shapes(const ProfileOptions& options) {
-  bench::Workloads workloads = workloads_of(data_folder() / "shapes.json", options);
-  if (workloads.empty() && !options.shapes.empty()) {
-    workloads = workloads_of(home() / "share/prenorm/bench/shapes.json", options);
-  }
+  const fs::path own = data_folder() / "shapes.json";
+  const fs::path timed = home() / "share/prenorm/bench/shapes.json";
+  std::vector<bench::ShapeEntry> entries = bench::read_entries(own);
+  std::ranges::copy(bench::read_entries(timed), std::back_inserter(entries));
+  bench::check_names(entries, {.selection = options.selection, .shapes = options.shapes});
+  bench::Workloads workloads = workloads_of(own, options);
+  if (workloads.empty() && !options.shapes.empty()) workloads = workloads_of(timed, options);
   Works works;
   for (const auto& workload : workloads) works.push_back(work_of(*workload, options.seed));
   return works;

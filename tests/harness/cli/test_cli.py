@@ -13,7 +13,10 @@ from places import ROOT
 
 @pytest.mark.parametrize("words, message", [
     (["verfy"], "did you mean 'verify'"),
-    (["verify", "--nonsense"], "--nonsense"),
+    (["verify", "--problme", "centred"], "no option '--problme' (did you mean '--problem'?)"),
+    (["new", "--langauge=cuda"], "no option '--langauge' (did you mean '--language'?)"),
+    (["fixtures", "check", "--nonsense"], "no option '--nonsense'; prenorm fixtures check --help"),
+    (["verify", "--solution", "--problme"], "no solution --problme"),
     (["verify", "--fixtures", "nowhere.h5"], "no file or folder nowhere.h5"),
     (["verify", "--fixtures", "good.h5", "--problem", "centered"], "did you mean 'centred'"),
     (["verify", "--fixtures", "good.h5", "--case", "batch23"], "did you mean 'batch32'"),

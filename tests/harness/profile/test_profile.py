@@ -113,7 +113,9 @@ def test_counts_do_not_depend_on_threads(profile):
     (["relu", "--device", "h10"], "no device 'h10' (did you mean 'h100'?)"),
     (["relu", "--solution", "reference"], "reference: counts nothing"),
     (["relu", "--solution", "refrence"], "did you mean 'reference'"),
-    (["relu", "--shape", "nothing"], "no shape is selected"),
+    (["rellu"], "no problem 'rellu' among the shapes (did you mean 'relu'?)"),
+    (["relu", "--shape", "rellu"], "no shape 'rellu' among the shapes (did you mean 'relu'?)"),
+    (["relu", "--shape", "softmax"], "no shape is selected"),
     ([], "PROBLEM"),
 ])
 def test_a_wrong_word_is_told(profile, words, message):
