@@ -228,7 +228,12 @@ void add_source(Fingerprints& marks, const std::string& file, std::string_view t
 
 Fingerprints fingerprints_of(const std::string& submission, const fs::path& path) {
   Fingerprints marks{submission, {}, {}, false};
-  read_snapshot(path, most_bytes_of_source, is_source,
+  const auto wanted = [&](const fs::path& name) {
+    if (is_source(name)) return true;
+    marks.no_sources.insert(printable(name.extension().string(), 20));
+    return false;
+  };
+  read_snapshot(path, most_bytes_of_source, wanted,
                 [&](const fs::path& name, const std::string& text) {
                   marks.is_cut = marks.is_cut || marks.marks.size() >= most_marks;
                   if (marks.marks.size() >= most_marks) return;
@@ -241,16 +246,18 @@ Fingerprints fingerprints_of(const std::string& submission, const fs::path& path
   return marks;
 }
 
-std::vector<Alike> alike(std::vector<Fingerprints> submissions,
-                         const std::vector<Fingerprints>& given, double least) {
+Likenesses alike(std::vector<Fingerprints> submissions, const std::vector<Fingerprints>& given,
+                 double least) {
   for (Fingerprints& each : submissions) sort(each.marks);
   const std::unordered_set<std::uint64_t> common = common_digests(submissions, given);
   for (Fingerprints& each : submissions) {
     std::erase_if(each.marks, [&](const Mark& mark) { return common.contains(mark.digest); });
   }
   const auto shared = shared_marks(submissions);
-  std::vector<Alike> pairs;
+  Likenesses found;
   for (std::size_t i = 0; i < submissions.size(); ++i) {
+    if (submissions[i].marks.size() < fewest_marks)
+      found.too_short.push_back(submissions[i].submission);
     for (std::size_t k = i + 1; k < submissions.size(); ++k) {
       const Fingerprints &one = submissions[i], &other = submissions[k];
       const std::size_t count = shared[i][k - i];
@@ -258,11 +265,12 @@ std::vector<Alike> alike(std::vector<Fingerprints> submissions,
       const double share = static_cast<double>(count) /
                            static_cast<double>(std::min(one.marks.size(), other.marks.size()));
       if (share < least) continue;
-      pairs.push_back({one.submission, other.submission, share, count, files_of_both(one, other)});
+      found.pairs.push_back(
+          {one.submission, other.submission, share, count, files_of_both(one, other)});
     }
   }
-  std::ranges::stable_sort(pairs, std::ranges::greater{}, &Alike::share);
-  return pairs;
+  std::ranges::stable_sort(found.pairs, std::ranges::greater{}, &Alike::share);
+  return found;
 }
 
 }  // namespace prenorm::harness

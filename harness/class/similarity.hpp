@@ -10,6 +10,7 @@
 #include "base/paths.hpp"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,8 @@ struct Fingerprints {
   std::string submission;
   std::vector<std::string> files;
   std::vector<Mark> marks;
-  bool is_cut = false;  // there is more than is looked at
+  bool is_cut = false;                    // there is more than is looked at
+  std::set<std::string> no_sources = {};  // endings of files that are not read: ".ipynb"
 };
 
 /// Whether a file of that name is read: C, C++, CUDA and Python.
@@ -45,9 +47,14 @@ struct Alike {
   std::vector<std::pair<std::string, std::string>> files;
 };
 
-/// Pairs with at least that share, the largest first. What was given to everybody does not count,
-/// nor what more than half of a class of eight or more has.
-std::vector<Alike> alike(std::vector<Fingerprints> submissions,
-                         const std::vector<Fingerprints>& given, double least);
+struct Likenesses {
+  std::vector<Alike> pairs;            // the largest share first
+  std::vector<std::string> too_short;  // submissions with too little code of their own to compare
+};
+
+/// Pairs with at least that share. What was given to everybody does not count, nor what more than
+/// half of a class of eight or more has.
+Likenesses alike(std::vector<Fingerprints> submissions, const std::vector<Fingerprints>& given,
+                 double least);
 
 }  // namespace prenorm::harness

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace prenorm::harness {
@@ -114,12 +115,14 @@ void hand_out(const Gradebook& book, const GradebookOptions& options, Overview& 
 int list_similar(const GradebookOptions& options) {
   const Gradebook book(options.file, Gradebook::Access::read);
   std::vector<Fingerprints> submissions, given;
-  std::vector<std::string> unread, cut;
+  std::vector<std::string> unread, cut, kinds;
+  std::map<std::string, std::size_t> no_sources;  // submissions with files of that ending
   Progress progress;
   for (const auto& [name, entry] : book.entries()) {
     progress.show("reading " + name);
     try {
       Fingerprints marks = fingerprints_of(name, submission_file(entry.path));
+      for (const std::string& ending : marks.no_sources) ++no_sources[ending];
       if (marks.is_cut) cut.push_back(name);
       if (marks.files.empty()) {
         unread.push_back(name + " (no sources)");
@@ -139,7 +142,13 @@ int list_similar(const GradebookOptions& options) {
     }
   }
   progress.clear();
-  const std::vector<Alike> pairs = alike(submissions, given, options.share / 100);
+  const auto [pairs, too_short] = alike(submissions, given, options.share / 100);
+  for (const std::string& name : too_short)
+    unread.push_back(name + " (too little code of its own)");
+  for (const auto& [ending, count] : no_sources) {
+    kinds.push_back((ending.empty() ? "without an ending" : ending) + " of " +
+                    counted(count, "submission"));
+  }
   print(fmt::format("{}, {} that share {} % or more of the smaller one's code\n",
                     counted(submissions.size(), "submission"), counted(pairs.size(), "pair"),
                     points_text(options.share)));
@@ -160,6 +169,7 @@ int list_similar(const GradebookOptions& options) {
           "\nThis is not a verdict: some tasks have few solutions. Read both.\n");
   }
   print(listed("not compared", unread));
+  print(listed("files not compared, as they are no sources", kinds));
   print(listed("compared in part, as it is too long", cut));
   return 0;
 }

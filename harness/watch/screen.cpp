@@ -289,7 +289,6 @@ void add_failure(ScreenLines& text, const History& history, const ScreenState& s
   if (cause != nullptr && !cause->heading.empty()) text.line(cause->heading, "", 2);
   const std::vector<std::string> ladder = hint_ladder(*first, cause, state.formula);
   for (const std::string& line : hint_lines(ladder, state.hints)) text.line(line, "", 2);
-  if (state.hints > ladder.size()) text.line("there is no further hint", quiet, 2);
 }
 
 }  // namespace
@@ -316,6 +315,7 @@ std::vector<std::string> hint_lines(const std::vector<std::string>& ladder, std:
   for (std::size_t i = 0; i < std::min(shown, ladder.size()); ++i) {
     lines.push_back(fmt::format("hint {} of {}: {}", i + 1, ladder.size(), ladder[i]));
   }
+  if (shown > ladder.size()) lines.emplace_back("there is no further hint");
   return lines;
 }
 

@@ -97,7 +97,7 @@ class History {
 std::vector<std::string> hint_ladder(const WatchedCase& failing, const WatchedCause* cause,
                                      const std::string& formula);
 
-/// "hint 1 of 3: ..." for the first `shown` hints, or for all if there are fewer.
+/// "hint 1 of 3: ..." for the first `shown` hints; if there are fewer, for all, and a line says so.
 std::vector<std::string> hint_lines(const std::vector<std::string>& ladder, std::size_t shown);
 
 /// The formula that a problem's fixture names as its source. `fixtures`: files or folders; empty:

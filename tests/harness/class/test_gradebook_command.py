@@ -460,6 +460,7 @@ def test_similar_submissions_are_listed(book, tmp_path):
     for name, text in {"alice": sources, "bob": renamed, "carol": other}.items():
         (book / "in" / name).mkdir(parents=True)
         (book / "in" / name / "adapters.py").write_text(text)
+    (book / "in/bob/notes.ipynb").write_text("{}")
     change(book, *(copied("alice", name) for name in ("bob", "carol", "dan")),
            ("DELETE FROM submissions WHERE name NOT IN ('alice', 'bob', 'carol', 'dan')",),
            ("UPDATE submissions SET path = CAST('in/' || name AS BLOB)",))
@@ -470,6 +471,8 @@ def test_similar_submissions_are_listed(book, tmp_path):
     assert "not compared: dan (not at in/dan)" in out and "not a verdict" in out
     out = shown("grades.sqlite", "similar", "--given", "in/alice")
     assert out.startswith("3 submissions, 0 pairs") and "share  " not in out
+    assert "not compared: dan (not at in/dan); alice (too little code of its own); bob (too" in out
+    assert "files not compared, as they are no sources: .ipynb of 1 submission" in out
     assert "--given nowhere" in refused("similar", "--given", "nowhere")
     assert "no sources in it" in refused("similar", "--given", "small.toml")
     assert "--share" in refused("similar", "--share", "101")

@@ -106,7 +106,7 @@ Fingerprints marks(const std::string& name, const std::string& text,
 }
 
 double share(const std::string& one, const std::string& other, const std::string& file = "a.py") {
-  const auto pairs = alike({marks("one", one, file), marks("other", other, file)}, {}, 0);
+  const auto pairs = alike({marks("one", one, file), marks("other", other, file)}, {}, 0).pairs;
   return pairs.empty() ? 0 : pairs[0].share;
 }
 
@@ -159,9 +159,12 @@ void rms(const float* in, const float* gain, float* out, int size, float epsilon
 BOOST_AUTO_TEST_CASE(what_everybody_was_given_does_not_count) {
   const std::string mine = original + another, yours = original + "\n\n# nothing more\n";
   BOOST_TEST(share(mine, yours) > .9);
-  const auto pairs =
+  const auto found =
       alike({marks("a", mine), marks("b", original + renamed)}, {marks("given", original)}, .1);
-  BOOST_TEST(pairs.empty());
+  BOOST_TEST(found.pairs.empty());
+  BOOST_TEST(found.too_short.empty());
+  const auto own = alike({marks("a", mine), marks("b", yours)}, {marks("given", original)}, .1);
+  BOOST_TEST(own.too_short == std::vector<std::string>{"b"});
 }
 
 BOOST_AUTO_TEST_CASE(what_most_of_a_class_has_does_not_count) {
@@ -179,13 +182,13 @@ BOOST_AUTO_TEST_CASE(what_most_of_a_class_has_does_not_count) {
     class_.push_back(marks("s" + std::to_string(i), original + (i == 7 ? another : own)));
   }
   class_.push_back(marks("copy", original + another));
-  const auto pairs = alike(class_, {}, .9);
+  const auto pairs = alike(class_, {}, .9).pairs;
   BOOST_REQUIRE_EQUAL(pairs.size(), 1u);
   BOOST_TEST(pairs[0].one == "s7");
   BOOST_TEST(pairs[0].other == "copy");
   BOOST_TEST(pairs[0].share > .95);
   // In a class of two it is all that there is to see.
-  BOOST_TEST(!alike({class_[0], class_[1]}, {}, .3).empty());
+  BOOST_TEST(!alike({class_[0], class_[1]}, {}, .3).pairs.empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
@@ -209,7 +212,8 @@ BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
   BOOST_TEST(fingerprints_of("model", folder / "ann/model.py").files ==
              std::vector<std::string>{"model.py"});
   BOOST_TEST(!ann.is_cut);
-  const auto pairs = alike({ann, ben}, {}, .5);
+  BOOST_TEST(ann.no_sources == std::set<std::string>{".md"});
+  const auto pairs = alike({ann, ben}, {}, .5).pairs;
   BOOST_REQUIRE_EQUAL(pairs.size(), 1u);
   BOOST_REQUIRE(!pairs[0].files.empty());
   BOOST_TEST(pairs[0].files[0].first == "model.py");
