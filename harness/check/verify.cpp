@@ -29,6 +29,7 @@ struct VerifyOptions {
   std::string save, record, json, json_lines, junit, html;
   bool only_failing = false, verbose = false, no_color = false, in_process = false;
   std::optional<std::uint64_t> seed;
+  std::uint64_t emulator_limit = most_elements_emulated;
   unsigned jobs = processors();
   double timeout = RunLimits{}.seconds;
 
@@ -45,6 +46,9 @@ struct VerifyOptions {
     if (seed) words.insert(words.end(), {"--seed", std::to_string(*seed)});
     if (timeout != RunLimits{}.seconds) {
       words.insert(words.end(), {"--timeout", fmt::format("{}", timeout)});
+    }
+    if (emulator_limit != most_elements_emulated) {
+      words.insert(words.end(), {"--emulator-limit", std::to_string(emulator_limit)});
     }
     if (in_process) words.emplace_back("--in-process");
     return words;
@@ -64,7 +68,8 @@ std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::pat
     const bool source = is_cuda_source(name);
     const std::string solution = source ? compile_cuda_solution(name, folder).string() : name;
     pools.front().get(solution);  // reports an unknown name before any work
-    columns.push_back({name, solution, "", false, std::nullopt, source});
+    columns.push_back({name, solution});
+    if (source) columns.back().emulator_limit = options.emulator_limit;
   }
   return load_columns(columns, pools, options.jobs);
 }
@@ -232,6 +237,10 @@ Command verify_command() {
                   {"--html FILE", o.html, "Write an HTML report"},
                   jobs_option(o.jobs),
                   {"--timeout SECONDS", o.timeout, "Limit for one call (default: 60)", positive},
+                  {"--emulator-limit N", o.emulator_limit,
+                   fmt::format("Elements of the largest case for a CUDA source (default: {})",
+                               most_elements_emulated),
+                   whole_number},
                   {"--in-process", o.in_process,
                    "Load the solution into this process, for a debugger"},
                   {"--verbose", o.verbose, "Print one line per case"},

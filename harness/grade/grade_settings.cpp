@@ -23,6 +23,10 @@ constexpr std::array settings_table{
                  kept},
     GradeSetting{"--emulate", &GradeSettings::emulate, "",
                  "Run CUDA in the emulator, even if there is a device", Takes::any, repeated},
+    GradeSetting{"--emulator-limit", &GradeSettings::emulator_limit, "N",
+                 "Elements above which a case is left out if the emulator takes too long\n"
+                 "(default: 65536)",
+                 Takes::whole, repeated, kept},
     GradeSetting{"--python", &GradeSettings::python, "PATH",
                  "Interpreter for Python submissions: by default that of the active virtual\n"
                  "environment, or else the system's",

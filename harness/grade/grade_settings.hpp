@@ -28,6 +28,8 @@ struct GradeSettings {
   double budget = 0;           // seconds of all cases; 0: the usual ones (budget.hpp)
   double memory = 4;           // GiB of all processes together
   std::optional<std::uint64_t> seed;
+  /// Elements of a case above which the emulator may leave it out; none: most_elements_emulated.
+  std::optional<std::uint64_t> emulator_limit;
   bool emulate = false;    // CUDA, even where there is a device
   bool no_hidden = false;  // leaves hidden cases out
   bool quick = false;      // of code, only the first problem with wrong numbers is explained

@@ -143,6 +143,7 @@ Exam exam_of(const GradeSettings& settings, unsigned jobs, Grader::Progress prog
   how.quick = settings.quick;
   how.jobs = jobs;
   how.budget = settings.budget;
+  how.emulator_limit = settings.emulator_limit.value_or(most_elements_emulated);
   how.progress = std::move(progress);
   return make_exam(as_usage([&] { return read_rubric(settings.rubric); }), how);
 }
@@ -184,6 +185,7 @@ std::string Grader::exam_digest() const {
   digest.add(rubric.inputs_may_change ? "inputs may change" : "inputs stay");
   if (rubric.require_kernel) digest.add("kernels are required");
   if (settings_.emulate) digest.add("CUDA is emulated");
+  if (settings_.emulator_limit) digest.add(fmt::format("up to {}", *settings_.emulator_limit));
   if (!rubric.adapters.empty()) digest.add_file(rubric.path.parent_path() / rubric.adapters);
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);

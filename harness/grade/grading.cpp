@@ -4,6 +4,7 @@
 #include "grade/marks.hpp"
 
 #include <chrono>
+#include <fmt/format.h>
 #include <map>
 
 namespace prenorm::harness {
@@ -225,7 +226,10 @@ void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool 
   }
   note_left_out(grading, marks, &Marks::cannot_be_asked, "case",
                 "the functions that the rubric names have no argument for something in them");
-  note_left_out(grading, marks, &Marks::too_large, "case", "the emulator takes too long");
+  note_left_out(grading, marks, &Marks::too_large, "case",
+                fmt::format("the emulator takes too long for more than {} elements "
+                            "(--emulator-limit)",
+                            exam.options.emulator_limit));
   if (!exam.options.hidden) grading.notes.emplace_back("hidden cases were not run");
   if (exam.partial) grading.notes.emplace_back("only some cases were run: this is not a grade");
   note_left_out(grading, marks, &Marks::not_drawn, "hidden case",

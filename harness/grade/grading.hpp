@@ -126,6 +126,7 @@ struct GradeOptions {
   /// Of code, only the first problem with wrong numbers is explained.
   bool quick = false;
   unsigned jobs = 1;
+  std::uint64_t emulator_limit = 0;  // elements: above them the emulator may leave a case out
   double budget = 0;  // seconds for all cases of one submission; 0: the usual ones (budget.hpp)
   /// A folder with this exam's hidden cases (grade/exam.cpp); empty: they are drawn anew.
   fs::path drawn;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
+#include <utility>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -234,6 +235,11 @@ class Run {
            !submission_.adapters.cannot_ask(problem, info).empty();
   }
 
+  /// For the emulator, which may leave such a case out.
+  bool is_large(std::int64_t elements) const {
+    return std::cmp_greater(elements, exam_.options.emulator_limit);
+  }
+
   /// Its visible cases, or its hidden ones, as they are asked: nobody knows what comes next; what
   /// is worth the most comes first.
   std::vector<std::size_t> order_of(const ExamPart& part, bool hidden) const {
@@ -244,7 +250,7 @@ class Run {
         order, [&](std::size_t number) { return part.cases[number].is_worth_most; });
     if (submission_.emulated) {  // before large ones it is known whether kernels are launched
       std::ranges::stable_partition(order, [&](std::size_t number) {
-        return part.cases[number].stored->elements() <= most_elements_emulated;
+        return !is_large(part.cases[number].stored->elements());
       });
     }
     return order;
@@ -309,7 +315,7 @@ class Run {
     submission_.adapters.give(part.problem, loaded);
     std::vector<Tensor> outputs;
     // A project may have CUDA sources, and compute without them: that is not slower than C++.
-    const bool large = launches_[i] != 0 && elements > most_elements_emulated;
+    const bool large = launches_[i] != 0 && is_large(elements);
     const bool shorter = large || losses_[i].timed_out();
     Solution& solution = *seats_[thread].solution;
     solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);

@@ -5,6 +5,8 @@
 #include "solution/solution.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <utility>
 
 namespace prenorm::harness {
 namespace {
@@ -99,9 +101,12 @@ Result replay_case(const SelectedFixture& file, const Case& info, const Column& 
     const std::string wanted = column.function.empty() ? problem : column.function;
     if (solution.function_for(wanted).empty()) {
       left_out(Status::not_implemented, what_is_missing(problem, wanted, solution));
-    } else if ((column.brief && info.elements() > most_elements_unnamed) ||
-               (column.small && info.elements() > most_elements_emulated)) {
+    } else if (column.brief && info.elements() > most_elements_unnamed) {
       left_out(Status::skipped, "large for the emulator");
+    } else if (column.emulator_limit && std::cmp_greater(info.elements(), *column.emulator_limit)) {
+      left_out(Status::skipped,
+               fmt::format("large for the emulator: more than {} elements (--emulator-limit)",
+                           *column.emulator_limit));
     } else {
       ran = &solution;
       const ReplayOptions how = column.brief ? ReplayOptions{false, false} : options.replay;

@@ -26,8 +26,8 @@ struct Column {
   bool brief = false;
   /// Why it cannot run here, if that is known in advance: no worker starts, no data is read.
   std::optional<std::string> skipped = std::nullopt;
-  /// Somebody's CUDA in the emulator: no large case.
-  bool small = false;
+  /// Elements of the largest case that somebody's CUDA is given in the emulator.
+  std::optional<std::uint64_t> emulator_limit = std::nullopt;
 };
 
 /// What is known about a column once its library has been loaded.

@@ -166,8 +166,18 @@ def test_verify_leaves_out_what_is_too_large(write, verify):
     source = write("relu")
     _, found, said = verify(source, "--problem", "relu", "--dtype", "float32")
     skipped = [each for each in found if each["status"] == "SKIPPED"]
-    assert {each["message"] for each in skipped} == {"large for the emulator"}
-    assert f"{len(skipped)} cases SKIPPED: large for the emulator" in said
+    why = "large for the emulator: more than 65536 elements (--emulator-limit)"
+    assert {each["message"] for each in skipped} == {why}
+    assert f"{len(skipped)} cases SKIPPED: {why}" in said
+
+
+def test_the_limit_of_the_emulator_can_be_set(write, verify):
+    _, found, said = verify(write("relu"), "--problem", "relu", "--case", "elements_*_float32",
+                            "--emulator-limit", "140000")
+    status = {each["case"]: each["status"] for each in found}
+    assert status["elements_65539_float32"] == "PASSED", said
+    assert status["elements_131101_float32"] == "SKIPPED", said
+    assert "1 case SKIPPED: large for the emulator: more than 140000 elements" in said
 
 
 @pytest.mark.slow
@@ -329,7 +339,8 @@ __global__ void endless() { for (volatile unsigned long i = 1; i != 0; ++i) {} }
 """
     source = write(kernels=kernels, relu=body if "cudaMemcpy" in body else body + WRITTEN["relu"])
     _, report, said = grade(source, "--rubric", "all", "--seed", 1, "--problem", "relu", "--dtype",
-                            "float32", tmp=tmp_path)
-    assert ("2 cases left out: the emulator takes too long" in said) == (status is None), said
+                            "float32", "--emulator-limit", "60000", tmp=tmp_path)
+    why = "2 cases left out: the emulator takes too long for more than 60000 elements"
+    assert (why in said) == (status is None), said
     large = [each for each in results(report, "relu") if re.search("65539|131101", each["case"])]
     assert {each["status"] for each in large} == ({status} if status else set()), said
