@@ -112,7 +112,7 @@ void set_aside_uncalibrated(SelectedFixture& file, std::vector<Finding>& finding
   });
   if (names.empty()) return;
   findings.push_back({true, "no atol and rtol in " + counted(names.size(), "case") + ", as in " +
-                                names.front() + " (fixtures calibrate derives them)"});
+                                names.front() + " (prenorm fixtures calibrate FILE derives them)"});
 }
 
 std::vector<Finding> check(SelectedFixture& file, SolutionPool& pool) {

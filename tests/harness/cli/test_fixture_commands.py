@@ -20,6 +20,8 @@ def test_calibrate_writes_tolerances(prenorm, tmp_path):
     cases = {name: {**options, "atol": False} for name, options in GOOD.items()}
     path = make_file(tmp_path / "new.h5", cases)
     before = path.read_bytes()
+    assert ("outputs/y: has no tolerance: prenorm fixtures calibrate FILE derives atol and rtol" in
+            prenorm("verify", "--fixtures", path, "--solution", "reference", code=2))
     assert "no tolerance" in prenorm("fixtures", "calibrate", path, "--dry-run")
     assert path.read_bytes() == before
     out = prenorm("fixtures", "calibrate", path)
