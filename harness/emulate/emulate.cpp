@@ -147,7 +147,8 @@ fs::path compile_cuda_solution(const std::string& source, const fs::path& folder
   const fs::path library = objects / "libmine.so";
   const CudaSources sources{{source}, {(home() / "include").string()}, {}, "c++20"};
   if (!compile_cuda_solution(sources, objects, library)) {
-    throw UsageError(source + " does not compile");
+    throw UsageError(source +
+                     " does not compile; docs/cuda-submissions.md says what a function is like");
   }
   return library;
 }

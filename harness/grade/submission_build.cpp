@@ -62,6 +62,8 @@ index($0, root) == 1 && /^[^ :]+:[0-9]+: / && !/error|warning|note/ {
   if (!seen[$0]++ && asserted++ < 5) print
   next
 }
+/error: / { export_of = /after template-argument-list/ ? own_place() : "" }
+export_of != "" && /[|] *PRENORM_EXPORT/ { plain = export_of }
 /^[^ ]*(make|ninja)[^ ]*: / || tolower($0) !~ /error[ :]|undefined reference|multiple definition/ { next }
 match($0, /static[_ ]assert[a-z]* failed[^"]*/) {
   sentence = substr($0, RSTART)  # GCC puts no quotes round it, others do
@@ -79,6 +81,7 @@ seen[$0]++ { next }
 /read-only location .*View<const/ { written = 1 }
 /prenorm::b?float16/ && /conver|no match/ { stored = 1 }
 END {
+  if (plain) print plain "a function that is no template is exported by PRENORM_EXPORT_FUNCTION(problem, function)"
   if (written) print "an output is View<T>, without const"
   if (!asserted && stored) print "16-bit types only store: compute in float, then write T(value)"
   for (i = 1; i <= count && i <= 6; i++) print others[i]
@@ -120,7 +123,8 @@ find "$TMPDIR/build" "$1" -type f '(' -name '*.so' -o -name '*.so.*' ')' \
 take "$TMPDIR/made"
 [ -n "$found" ] || take "$TMPDIR/built"
 [ -n "$found" ] || {
-  echo 'builds no library that exports prenorm_abi: is the line PRENORM_SOLUTION(kDLCPU) missing?' >&2
+  [ "$5" = sources ] && device=kDLCUDA || device=kDLCPU
+  echo "builds no library that exports prenorm_abi: are the lines PRENORM_SOLUTION($device) and PRENORM_EXPORT(problem, function) missing?" >&2
   exit 1
 }
 readelf -d "$found" 2>"$log" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$TMPDIR/needed"

@@ -97,8 +97,9 @@ Function* find(void* handle, const std::string& name) {
 template <class Function>
 Function* require(void* handle, const std::string& name) {
   if (auto* function = find<Function>(handle, name)) return function;
-  throw CannotLoad("the library exports no function " + name +
-                   " (in C++: the line PRENORM_SOLUTION(kDLCPU) is missing)");
+  throw CannotLoad(
+      "the library exports no function " + name +
+      " (in C++: the line PRENORM_SOLUTION(kDLCPU) is missing; in CUDA, with kDLCUDA)");
 }
 
 /// The result of an optional function without parameters; empty if it is absent.

@@ -13,7 +13,7 @@ import time
 import pytest
 from conftest import slow_but
 from grading import grade, in_sandboxes, items, need, results
-from places import SUBMISSIONS, program
+from places import ROOT, SUBMISSIONS, program
 
 SLOW_SHARES = 3  # shares.py
 
@@ -127,6 +127,34 @@ def test_a_kernel_s_mistake_is_told_with_its_line(write, verify, name):
 
 # Races on global memory, between threads of one block and of two: what stands for the right statement, and
 # what is said. `None`: what several threads write is the same, or one of them has counted the others.
+@pytest.fixture
+def plain(tmp_path):
+    """The guide's function that is no template: plain(old, new) writes it with something replaced."""
+    [text] = re.findall(r"```cpp\n(.*?)```", (ROOT / "docs/cuda-submissions.md").read_text(), re.S)
+
+    def run(old="", new=""):
+        (tmp_path / "mine.cu").write_text(replaced(text, old, new) if old else text)
+        return tmp_path / "mine.cu"
+    return run
+
+
+def test_a_function_that_is_no_template(plain, verify):
+    code, found, said = verify(plain(), "--problem", "relu", "--dtype", "float32")
+    assert code == 0 and sum(each["status"] == "PASSED" for each in found) > 20, said
+
+
+EXPORT = "PRENORM_EXPORT_FUNCTION(relu, relu)"
+
+
+@pytest.mark.parametrize("old, new, says", [
+    (EXPORT, "PRENORM_EXPORT(relu, relu)",
+     "a function that is no template is exported by PRENORM_EXPORT_FUNCTION(problem, function)"),
+    ("PRENORM_SOLUTION(kDLCUDA)\n" + EXPORT, "", "are the lines PRENORM_SOLUTION(kDLCUDA) and")])
+def test_what_is_wrong_with_an_export(plain, tmp_path, old, new, says):
+    _, report, _ = grade(plain(old, new), "--rubric", "all", "--problem", "relu", tmp=tmp_path)
+    assert report["status"] == "COMPILE_ERROR" and says in report["message"], report["message"]
+
+
 RIGHT = "y[i] = x[i] < T(0) ? T(0) : x[i]"
 GLOBAL = {
     "neighbours": ("y[i / 2] += x[i]", "bytes of y that thread (0, 0, 0) wrote"),

@@ -233,7 +233,8 @@ BOOST_FIXTURE_TEST_CASE(what_is_wrong_with_a_project_is_told_without_paths_of_ou
   check_begins("it does not compile\nmine.cpp:1:");
   write(mine / "mine.cpp", "int nothing;\n");
   check_begins(
-      "builds no library that exports prenorm_abi: is the line PRENORM_SOLUTION(kDLCPU) missing?");
+      "builds no library that exports prenorm_abi: are the lines PRENORM_SOLUTION(kDLCPU) and "
+      "PRENORM_EXPORT(problem, function) missing?");
   write(mine / "CMakeLists.txt", "message(FATAL_ERROR \"not today\")");
   check_begins("cmake could not configure it");
 }

@@ -425,7 +425,7 @@ BOOST_AUTO_TEST_CASE(libraries_that_cannot_be_used) {
              "the library has ABI 2 of the interface <prenorm/prenorm.h>, wanted 1");
   BOOST_TEST(message("no_abi") ==
              "the library exports no function prenorm_abi (in C++: the line "
-             "PRENORM_SOLUTION(kDLCPU) is missing)");
+             "PRENORM_SOLUTION(kDLCPU) is missing; in CUDA, with kDLCUDA)");
   BOOST_TEST(message("unknown_mode") ==
              "prenorm_mode says \"int4\", wanted \"tf32\" or no such function");
   BOOST_TEST(message("crashes_at_load") == "killed by SIGSEGV while loading");
