@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/ranges.h>
@@ -100,6 +101,28 @@ std::string to_nfc(const std::string& text) {
   if (size < 0) return text;
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
   return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
+}
+
+std::string from_utf16(const std::string& text) {
+  const bool big = text.starts_with("\xfe\xff");
+  if (!big && !text.starts_with("\xff\xfe")) return text;
+  const auto unit = [&](std::size_t at) {
+    const auto first = static_cast<unsigned char>(text[at]);
+    const auto second = static_cast<unsigned char>(text[at + 1]);
+    return big ? first << 8 | second : second << 8 | first;
+  };
+  std::string made;
+  for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
+    utf8proc_int32_t code = unit(i);
+    if ((code & 0xfc00) == 0xd800 && i + 3 < text.size() && (unit(i + 2) & 0xfc00) == 0xdc00) {
+      code = 0x10000 + ((code & 0x3ff) << 10) + (unit(i + 2) & 0x3ff);
+      i += 2;
+    }
+    std::array<utf8proc_uint8_t, 4> bytes{};
+    const auto count = static_cast<std::size_t>(utf8proc_encode_char(code, bytes.data()));
+    made.append(reinterpret_cast<const char*>(bytes.data()), count);
+  }
+  return made;
 }
 
 std::string shell_word(std::string_view word) {

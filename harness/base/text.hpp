@@ -36,6 +36,9 @@ struct Character {
 /// The first character of a text that is not empty.
 Character first_character(std::string_view text);
 
+/// A text that begins with the byte order mark of UTF-16 in UTF-8; any other as it is.
+std::string from_utf16(const std::string& text);
+
 /// The text on one line: control characters, invalid UTF-8, and marks that change the writing
 /// direction become escapes (\n, \t, \x1b, \u202e); truncated to `limit` bytes, with "..." at the
 /// end.

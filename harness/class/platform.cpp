@@ -24,6 +24,17 @@ struct Platform {
   std::string_view email = {}, number = {}, handed_in = {}, full_marks = {};
 };
 
+Platform canvas(Heads called, std::string_view last_of_head) {
+  Platform made{.name = "Canvas",
+                .head = called,
+                .called = called,
+                .keys = {"SIS Login ID", "SIS User ID", "Integration ID", "ID"},
+                .ids = {"SIS User ID", "ID"},
+                .number = "ID"};
+  made.head.insert(made.head.end(), {"ID", last_of_head});
+  return made;
+}
+
 /// A whole course's grades of Moodle; before version 4 the last name had another word.
 Platform moodle_course(std::string_view last_name) {
   return {.name = "Moodle",
@@ -52,12 +63,9 @@ Platform gradescope(Heads called, std::string_view last_of_head) {
 
 const std::vector<Platform>& platforms() {
   static const std::vector<Platform> all{
-      {.name = "Canvas",
-       .head = {"Student", "ID", "Section"},
-       .called = {"Student"},
-       .keys = {"SIS Login ID", "SIS User ID", "Integration ID", "ID"},
-       .ids = {"SIS User ID", "ID"},
-       .number = "ID"},
+      canvas({"Student"}, "Section"),
+      canvas({"Student"}, "SIS Login ID"),
+      canvas({"FirstName", "LastName"}, "SIS Login ID"),
       {.name = "Moodle",  // an assignment's grading worksheet
        .head = {"Identifier", "Grade"},
        .called = {"Full name"},

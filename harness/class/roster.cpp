@@ -66,7 +66,7 @@ Columns columns_of(const CsvRow& head) {
     refuse_line(
         head.line,
         "no column 'submission' (the names of files or folders), no 'id', and not the columns of "
-        "an export of Canvas, Moodle or Gradescope; the columns are " +
+        "an export of Canvas, Moodle or Gradescope in English; the columns are " +
             joined(found));
   }
   return columns;
@@ -149,6 +149,12 @@ Roster roster_of(const std::string& text, const std::set<std::string>& submissio
   const bool own = std::ranges::any_of(
       rows.front().cells, [](const std::string& head) { return meaning_of(head) == submission; });
   const auto table = own ? std::nullopt : platform_table(rows);
+  if (!own && !table && !grade_columns("Canvas", rows.front()).empty()) {
+    refuse_line(
+        rows.front().line,
+        "looks like an export of Canvas with other column names; wanted Student, ID and "
+        "SIS Login ID or Section, or a column 'submission' with the names of files or folders");
+  }
   std::vector<Student> students;
   std::vector<std::string> unread;
   std::map<std::string, std::size_t> lines;
@@ -200,7 +206,7 @@ Roster read_roster(const fs::path& file, const std::set<std::string>& submission
   }
   const std::map<std::string, std::string> names = by_nfc_name(submissions);
   const auto keys = std::views::keys(names);
-  Roster roster = roster_of(to_nfc(*text), {keys.begin(), keys.end()});
+  Roster roster = roster_of(to_nfc(from_utf16(*text)), {keys.begin(), keys.end()});
   for (Student& student : roster.students) {
     const auto name = names.find(student.submission);
     if (name != names.end()) student.submission = name->second;
@@ -273,7 +279,7 @@ std::string who(const OverviewRow& row) {
 
 Filled fill_platform_export(const std::string& csv, const std::string& column,
                             const Overview& overview) {
-  CsvTable table = csv_table(csv);
+  CsvTable table = csv_table(from_utf16(csv));
   if (table.rows.empty())
     refuse_line(1, "is empty; wanted an export of Canvas, Moodle or Gradescope");
   const std::optional<PlatformTable> students = platform_table(table.rows);

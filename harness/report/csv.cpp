@@ -2,10 +2,12 @@
 
 #include "base/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csv.h>
 #include <fmt/format.h>
 #include <stdexcept>
+#include <utility>
 
 namespace prenorm::harness {
 namespace {
@@ -52,7 +54,8 @@ std::string_view first_line(std::string_view text) {
 void require_utf8(std::string_view line, std::size_t number) {
   while (!line.empty()) {
     const Character next = first_character(line);
-    if (next.bytes == 0 || next.code == 0) refuse_line(number, "is not UTF-8 text");
+    if (next.bytes == 0 || next.code == 0)
+      refuse_line(number, "is not UTF-8 text; save the table as CSV in UTF-8");
     line.remove_prefix(next.bytes);
   }
 }
@@ -87,22 +90,34 @@ struct Parser {
 
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
-std::string_view without_mark(std::string_view text) {
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-  return text;
-}
-
-/// The commoner one in the head; what is in quotes separates nothing.
+/// The commonest in the head; what is in quotes separates nothing.
 char separator_of(std::string_view text) {
-  std::ptrdiff_t more = 0;  // semicolons than commas
+  std::array<std::pair<std::size_t, char>, 3> counts{{{0, ','}, {0, ';'}, {0, '\t'}}};
   bool quoted = false;
   for (const char c : text) {
     if (c == '"') quoted = !quoted;
     if (quoted) continue;
     if (c == '\r' || c == '\n') break;
-    more += c == ';' ? 1 : c == ',' ? -1 : 0;
+    for (auto& [count, separator] : counts) count += c == separator ? 1 : 0;
   }
-  return more > 0 ? ';' : ',';
+  return std::ranges::max_element(counts, {}, [](const auto& each) { return each.first; })->second;
+}
+
+/// How a text begins. Takes what stands before the head off the text.
+CsvTable begin_of(std::string_view& text) {
+  CsvTable table;
+  const std::string_view whole = text;
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  const std::string_view line = first_line(text);
+  const std::string word = lowered(trimmed(line, "\r\n"));
+  if (word.size() == 5 && word.starts_with("sep=")) {
+    table.separator = word.back();
+    text.remove_prefix(line.size());
+  } else {
+    table.separator = separator_of(text);
+  }
+  table.lead = whole.substr(0, whole.size() - text.size());
+  return table;
 }
 
 std::string in_quotes(std::string_view value) {
@@ -111,12 +126,12 @@ std::string in_quotes(std::string_view value) {
   return written;
 }
 
-/// Of a text without a byte order mark.
-std::vector<CsvRow> rows_of(std::string_view text, char separator, bool keep_blanks) {
-  Parser parser(separator, keep_blanks);
+/// Of a text without what stands before the head.
+std::vector<CsvRow> rows_of(std::string_view text, const CsvTable& begin, bool keep_blanks) {
+  Parser parser(begin.separator, keep_blanks);
   bool goes_on = false;  // a row, from the line before
   std::size_t row_begins = 0;
-  for (std::size_t number = 1; !text.empty(); ++number) {
+  for (std::size_t number = begin.lead.ends_with('\n') ? 2 : 1; !text.empty(); ++number) {
     const std::string_view line = first_line(text);
     text.remove_prefix(line.size());
     require_utf8(line, number);
@@ -164,26 +179,23 @@ std::string csv_number(double value) {
 }
 
 std::vector<CsvRow> csv_rows(std::string_view text) {
-  text = without_mark(text);
-  return rows_of(text, separator_of(text), false);
+  const CsvTable begin = begin_of(text);
+  return rows_of(text, begin, false);
 }
 
 CsvTable csv_table(std::string_view text) {
-  CsvTable table;
-  table.mark = without_mark(text).size() < text.size();
-  text = without_mark(text);
-  table.separator = separator_of(text);
+  CsvTable table = begin_of(text);
   const std::string_view head = first_line(text);
   if (const std::size_t end = head.find_first_of("\r\n"); end != head.npos) {
     table.line_end = head.substr(end);
   }
-  table.rows = rows_of(text, table.separator, true);
+  table.rows = rows_of(text, table, true);
   return table;
 }
 
 std::string csv_text(const CsvTable& table) {
   const std::string special = std::string("\"\r\n") + table.separator;
-  std::string text(table.mark ? byte_order_mark : "");
+  std::string text = table.lead;
   for (const CsvRow& row : table.rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const std::string& value = row.cells[i];

@@ -32,7 +32,7 @@ struct CsvRow {
 
 /// A table as another program has written it, to be changed and written again.
 struct CsvTable {
-  bool mark = false;  // it begins with a byte order mark
+  std::string lead;  // before the head: a byte order mark, a line "sep=;"
   char separator = ',';
   std::string line_end = "\n";
   std::vector<CsvRow> rows;  // cells with the blanks around them
@@ -46,9 +46,10 @@ CsvTable csv_table(std::string_view text);
 /// The same cells, each in quotes where it must be.
 std::string csv_text(const CsvTable& table);
 
-/// The rows of a text; blank lines are none. A byte order mark is left out; a head with more
-/// semicolons than commas is separated by those. Throws std::invalid_argument, which names the
-/// line, for what is no UTF-8 and for wrong quotes.
+/// The rows of a text; blank lines are none. A byte order mark is left out. Cells are separated by
+/// what a first line "sep=;" says; or else by the commonest of comma, semicolon and tab in the
+/// head. Throws std::invalid_argument, which names the line, for what is no UTF-8 and for wrong
+/// quotes.
 std::vector<CsvRow> csv_rows(std::string_view text);
 
 /// Throws std::invalid_argument: "line LINE: WHAT".

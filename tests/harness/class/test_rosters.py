@@ -146,6 +146,13 @@ def read(book, text, submissions=(), encoding="utf-8"):
     ("Name,SID,Email,Total Score\n,,,\nA,1,,\n", [], ["1"]),
     # A column `submission` makes it the teacher's own table, whatever else is in it.
     ("Student,ID,Section,submission\nA,1,x,ann\n", [], ["ann"]),
+    # Spreadsheets in some languages write these, and read them.
+    ("sep=;\r\nsubmission;name\r\nann;Ann\r\n", [], ["ann"]),
+    ("submission\tname\nann\tAnn, B\n", [], ["ann"]),
+    # Canvas by what is always there.
+    ("Student,ID,SIS Login ID,Quiz (1)\n    Points Possible,,,5\nA,1,ann,\n", [], ["ann"]),
+    ("LastName;FirstName;ID;SIS Login ID;Section;Quiz (1)\n    Points Possible;;;;;5,5\nA;B;1;ann;x;\n",
+     [], ["ann"]),
     ("id,last_name,first_name,email\nbitdiddle,Bitdiddle,Ben,\n", [], ["bitdiddle"]),
     # Accents may be characters of their own.
     (ACCENTS, [NFD, "ann"], [NFD, BJORK, "ann"]),
@@ -187,6 +194,13 @@ def test_who_students_are(text, expected, book):
     assert read(book, text)[2] == expected
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_roster_in_utf_16(encoding, book):
+    text = "submission\tname\nann\tZo\u00eb \U0001f642\n"
+    text = text if encoding == "utf-16" else "\ufeff" + text
+    assert [each[:2] for each in read(book, text, encoding=encoding)[2]] == [("ann", "Zo\u00eb \U0001f642")]
+
+
 def test_a_time_in_another_language_is_noted(book):
     german = MOODLE.replace("Monday, 5 October", "Montag, 5. Oktober")
     code, printed, students = read(book, german)
@@ -208,9 +222,11 @@ def test_a_time_in_another_language_is_noted(book):
     ("submission,name\na,b,c\n", [], "line 2: has 3 fields"),
     ('submission,name\na,"A\nb,B\n', [], "line 2: a quote that begins here has no end"),
     ('submission,name\na,A"x"\n', [], "line 2: a quote stands where none may"),
-    ("submission,name\na,A\nb,\u00ff\n", [], "line 3: is not UTF-8"),
+    ("submission,name\na,A\nb,\u00ff\n", [], "line 3: is not UTF-8 text; save the table as CSV in UTF-8"),
     ("submission,name\na,A\0\n", [], "line 2: is not UTF-8"),
     (SUBMITTED + "ann,yesterday\n", [], "line 2: 'yesterday' is not a time"),
+    ("Teilnehmer,ID,Abschnitt,Aufgabe 1 (123)\n    Punkte,,,5\nA,1,x,\n", [],
+     "line 1: looks like an export of Canvas with other column names"),
     ("Student,ID,Section\nA,,B\n", [], "line 2: Canvas's columns that say who that is are empty"),
     ("submission,name\nann,Ann\n", ["ben"], "line 1: none of the 1 submission ('ben') is a student's"),
     (CANVAS, ["octocat", "zoe"], "line 1: none of the 2 submissions ('octocat', ...) is a student's; "
@@ -255,6 +271,7 @@ def row(name, total=None, **more):
      {"Submitted for grading\",": "Submitted for grading\",20", "No submission\",": "No submission\",3"}),
     (MOODLE.replace(",", ";"), "", [row("ada", 20), row("alan", 3)],
      {"Submitted for grading\";": "Submitted for grading\";20", "No submission\";": "No submission\";3"}),
+    ("sep=;\n" + QUIZ.replace(",", ";") + "A;ada;x;\n", "", [row("ada", 20)], {";x;": ";x;20"}),
     (GRADESCOPE, "", [row("101", 3), row("100", 20)],
      {"ada@example.edu,A,": "ada@example.edu,A,20", "alan@example.edu,A,": "alan@example.edu,A,3"}),
     # Who handed nothing in has 0, and a grade takes the place of a remark.
