@@ -57,6 +57,7 @@ class ClassRun {
         class_(look_at(paths)),
         work_(options.work.empty() ? options.gradebook + ".work" : options.work) {
     state_.submissions = class_.size();
+    if (!grader_.note().empty()) events_.say(grader_.note());
     say_whether_sandbox_changed();
     say_who_looks_alike();
     if (options.roster.empty()) return;

@@ -117,7 +117,11 @@ int grade_one(GradeArguments options) {
 
   write_reports(options, grading);
   const bool annotations = wants_annotations(options);
-  if (!options.report_on_output()) print_table(options, grading, annotations);
+  if (!options.report_on_output()) {
+    // Not in the reports, which are for students.
+    if (!grader.note().empty()) print("note: " + printable(grader.note()) + "\n");
+    print_table(options, grading, annotations);
+  }
   // A script that gives points by this must not give those of cases that did not run.
   return exit_code(grading.results(true), true);
 }

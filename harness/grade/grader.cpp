@@ -235,7 +235,6 @@ Grading Grader::grade(const fs::path& path) {
         fmt::format("Python is {}; `--python PATH` names another, as that of a virtual environment",
                     settings_.python));
   }
-  if (!note_.empty()) grading.notes.insert(grading.notes.begin(), note_);
   return grading;
 }
 

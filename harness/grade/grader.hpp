@@ -22,6 +22,8 @@ class Grader {
   Grader(Grader&&) = delete;  // nor copied
 
   const Exam& exam() const { return exam_; }
+  /// For whoever grades: why the sandbox is not the best there is. Empty: it is.
+  const std::string& note() const { return note_; }
   std::string sandbox() const { return std::string(name(sandbox_)); }  // that was chosen
   /// A digest of all that is asked: the rubric but for titles, points and shares, the fixtures, the
   /// seed. Two gradings by the same exam need not be done twice.

@@ -200,7 +200,6 @@ std::string grade_html(const Grading& grading) {
                 {"stopped", stopped},
                 {"passed", passed},
                 {"cases", counted(cases, "case")},
-                {"sandbox", printable(grading.sandbox, 200)},
                 {"time", duration(grading.seconds)},
                 {"notes", texts(grading.notes)},
                 {"imports", imports},

@@ -134,15 +134,17 @@ class Submission:
 
     def describe(self, error):
         """TypeName: message (adapters.py:LINE), on one line; a stand-in's message alone."""
+        place = loading.place_of(error, self.layout.folder)
         try:
-            message = " ".join(str(error).split())
+            parsed = isinstance(error, SyntaxError) and place  # its text names the place, too
+            message = " ".join(str(error.msg if parsed else error).split())
         except BaseException:
             message = ""
         if len(message) > LONGEST_TEXT:
             message = message[:LONGEST_TEXT] + "..."
         if not isinstance(error, loading.NotImported):
             message = type(error).__name__ + (": " if message else "") + message
-        return message + loading.place_of(error, self.layout.folder)
+        return message + place
 
 
 def takes(function, names):

@@ -110,7 +110,7 @@ def test_only_what_needs_it_is_lost(name, sandbox, course, tmp_path):
 
 @pytest.mark.parametrize("files, why", [
     (NOTHING, "No module named 'lacking_everything', which adapters.py imports in line 1"),
-    (NEWER, "SyntaxError: expected ':' (adapters.py, line 1) (adapters.py:1)"),
+    (NEWER, "SyntaxError: expected ':' (adapters.py:1)"),
     ({"adapters.py": "import torch\ndef run_silu(x): return x"},
      "imports in line 1: install it for /"),
     ({"adapters.py": "def run_silu(x):\n    from model import silu\n    return silu(x)",

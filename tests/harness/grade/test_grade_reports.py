@@ -292,6 +292,28 @@ def test_what_cannot_be_built_says_so(run, tmp_path):
     assert properties["title"] == "work: COMPILE_ERROR" and "<b>not</b>" in message
 
 
+def test_what_python_cannot_read_is_the_students(run, tmp_path):
+    write = (tmp_path / "adapters.py").write_text
+    write("def run_softmax(x, dim)\n    return x\n")
+    run("grade", "adapters.py", "--problem", "softmax", "--gradescope", "r.json")
+    output = check_results((tmp_path / "r.json").read_text())["output"]
+    assert "Python cannot read your code. Fix it and hand in again." in output
+    assert "SyntaxError: expected ':' (adapters.py:1)" in output and "staff" not in output
+    write("from lacking_package import run_softmax\n")
+    run("grade", "adapters.py", "--problem", "softmax", "--gradescope", "r.json")
+    assert "tell the staff" in check_results((tmp_path / "r.json").read_text())["output"]
+
+
+def test_only_the_terminal_speaks_of_the_machines_sandbox(run, mistake, tmp_path):
+    forms = ["html", "markdown", "junit", "gradescope"]
+    files = [word for form in forms for word in (f"--{form}", f"r.{form}")]
+    out = run("grade", mistake, "--problem", "rmsnorm", "--sandbox", "none", *files).stdout
+    assert out.startswith("note: no sandbox: ") and out.count("no sandbox") == 1
+    for form in forms:
+        text = (tmp_path / f"r.{form}").read_text()
+        assert "no sandbox" not in text and "Sandbox:" not in text, form
+
+
 @pytest.mark.parametrize("made", BY_HAND)
 def test_results_of_gradings_made_by_hand(made):
     check_results(render(BY_HAND[made](), "gradescope"))

@@ -479,7 +479,7 @@ FAILURES = {
     "several": ({"a/adapters.py": "", "b/adapters.py": ""},
                 "there are several adapters.py (a/adapters.py, b/adapters.py): "
                 "wanted one, or one at the top or in tests/"),
-    "syntax": ("x = 1\ndef run(x) return x", "SyntaxError: expected ':' (adapters.py, line 2)"),
+    "syntax": ("x = 1\ndef run(x) return x", "SyntaxError: expected ':' (adapters.py:2)"),
     "exit": ("import sys\nsys.exit('bye')", "SystemExit: bye (adapters.py:2)"),
     "unfinished": ("raise NotImplementedError", "NotImplementedError (adapters.py:1)"),
     "no tensors": ("import torch\ndef run(x): return x", "import of torch halted; None in "
