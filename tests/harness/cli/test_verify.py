@@ -276,6 +276,15 @@ def test_a_message_from_a_solution_does_no_harm(prenorm, good, libraries, tmp_pa
     results_of((tmp_path / "report.json").read_text())
 
 
+def test_the_table_of_a_narrow_page_scrolls(verify, good, chromium, tmp_path):
+    verify(good, "--html", tmp_path / "page.html")
+    chromium.look(width=400)
+    chromium.open((tmp_path / "page.html").as_uri())
+    assert chromium.value("document.documentElement.scrollWidth <= innerWidth")
+    assert chromium.value("document.querySelector('.scroll').scrollWidth") > 400
+    assert chromium.value("document.querySelector('td').offsetHeight") < 50  # names are one line
+
+
 def test_html_needs_nothing_beside_itself(verify, wrong, tmp_path):
     verify(wrong, "--html", tmp_path / "page.html", code=1)
     page = (tmp_path / "page.html").read_text()
