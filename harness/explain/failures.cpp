@@ -273,7 +273,7 @@ std::string failing_case_text(const Result& result, const FailureText& about, bo
   }
   text += printed_lines(result, colour);
   if (!about.snippet.empty()) {
-    text += "    " + toned("in PyTorch, beside adapters.py:", Tone::quiet, colour) + "\n" +
+    text += "    " + toned("in Python, beside adapters.py:", Tone::quiet, colour) + "\n" +
             indented(about.snippet, 6);
   }
   if (result.repeat.empty()) return text;

@@ -44,7 +44,7 @@ class Run {
       : exam_(exam),
         submission_(submission),
         budget_(budget),
-        snippets_(submission.adapters),
+        snippets_(submission.adapters, workers.front().mode() == "numpy"),
         call_limit_(workers.front().call_limit()),
         mode_(workers.front().mode()),
         on_device_(workers.front().on_device()),

@@ -35,7 +35,14 @@ std::string python_list(const Tensor& tensor, DType as) {
   return nested(tensor, [as](double value) { return python_number(value, as); });
 }
 
-std::string python_tensor(const Tensor& tensor) {
+std::string numpy_tensor(const Tensor& tensor) {
+  const bool truth = tensor.dtype == DType::boolean;
+  const std::string dtype = ", dtype=" + (truth ? "bool" : "np." + std::string(name(tensor.dtype)));
+  if (tensor.size() == 0) return "np.empty([" + index_text(tensor.shape) + "]" + dtype + ")";
+  return "np.array(" + python_list(tensor, tensor.dtype) + dtype + ")";
+}
+
+std::string torch_tensor(const Tensor& tensor) {
   const std::string dtype = ", dtype=torch." + std::string(name(tensor.dtype)) + ")";
   if (tensor.size() == 0) return "torch.empty(" + index_text(tensor.shape) + dtype;
   const bool is_default = tensor.dtype == DType::float32 || tensor.dtype == DType::int64 ||
@@ -44,8 +51,9 @@ std::string python_tensor(const Tensor& tensor) {
 }
 
 /// 0, 1, 2, ... along the last axis: what is given in every call, and not part of the stored case.
-std::string python_counted(const Tensor& tensor) {
-  std::string text = "torch.arange(" + std::to_string(tensor.shape.back()) + ")";
+std::string python_counted(const Tensor& tensor, bool numpy) {
+  std::string text =
+      std::string(numpy ? "np" : "torch") + ".arange(" + std::to_string(tensor.shape.back()) + ")";
   for (std::size_t i = 1; i < tensor.shape.size(); ++i) text += "[None]";
   return text;
 }
@@ -58,8 +66,9 @@ std::string python_scalar(const Scalar& scalar) {
 /// How the call's arguments are written, by the adapters' rules.
 class Arguments {
  public:
-  Arguments(const Signature& signature, const LoadedCase& loaded, const Case& stored, bool loads)
-      : signature_(signature), loaded_(loaded), stored_(stored), loads_(loads) {}
+  Arguments(const Signature& signature, const LoadedCase& loaded, const Case& stored, bool loads,
+            bool numpy)
+      : signature_(signature), loaded_(loaded), stored_(stored), loads_(loads), numpy_(numpy) {}
 
   std::string of(const Json& rule) const {
     if (rule.contains("constant")) return python_constant(rule["constant"]);
@@ -84,7 +93,7 @@ class Arguments {
 
   std::string variable(std::size_t place) const {
     const std::string& name = signature_.inputs[place].name;
-    if (loads_ && !stored_.inputs[place]) return python_counted(*loaded_.inputs[place]);
+    if (loads_ && !stored_.inputs[place]) return python_counted(*loaded_.inputs[place], numpy_);
     return loads_ ? "c['" + name + "']" : name;
   }
 
@@ -100,7 +109,9 @@ class Arguments {
       }
       key.replace(key.find("{N}"), 3, "%d");
       std::string each = variable(rule["input"]);
-      if (rule.contains("blocks")) each += ".chunk(" + of(rule["blocks"]) + ")";
+      if (rule.contains("blocks")) {
+        each = (numpy_ ? "np.split(" + each + ", " : each + ".chunk(") + of(rule["blocks"]) + ")";
+      }
       parts.push_back("**{'" + key + "' % n: w for n, w in enumerate(" + each + ")}");
     }
     return "{" + joined(parts) + "}";
@@ -109,8 +120,16 @@ class Arguments {
   const Signature& signature_;
   const LoadedCase& loaded_;
   const Case& stored_;
-  bool loads_;
+  bool loads_, numpy_;
 };
+
+/// Of what is called and compared.
+bool has_bfloat16(const LoadedCase& loaded) {
+  return std::ranges::any_of(
+             loaded.inputs,
+             [](const auto& input) { return input && input->dtype == DType::bfloat16; }) ||
+         loaded.info.dtype() == DType::bfloat16;
+}
 
 /// The last line: what comes out, and what should.
 std::string comparison(const LoadedCase& loaded, const Result& result, bool loads,
@@ -138,27 +157,32 @@ std::string comparison(const LoadedCase& loaded, const Result& result, bool load
 
 }  // namespace
 
-Snippets::Snippets(const Adapters& adapters)
-    : functions_(adapters.empty() ? Json::object() : parse_json(adapters.json())) {}
+Snippets::Snippets(const Adapters& adapters, bool numpy)
+    : numpy_(numpy), functions_(adapters.empty() ? Json::object() : parse_json(adapters.json())) {}
 
 std::string Snippets::of(const std::string& problem, const Signature& signature,
                          const LoadedCase& loaded, const Case& stored, const Result& result) const {
   if (loaded.info.error || loaded.expected.empty() || !functions_.contains(problem)) return "";
   const Json& function = functions_[problem];
+  if (numpy_ && has_bfloat16(loaded)) return "";
   if (function.contains("fold") && loaded.info.binding.batch.size() != 1) return "";
   std::int64_t numbers = 0;
   for (const auto& input : loaded.inputs) numbers += input ? input->size() : 0;
   const bool loads = numbers > most_inlined;
-  std::vector<std::string> lines{"import torch; from adapters import " +
+  std::vector<std::string> lines{(numpy_ ? "import numpy as np" : "import torch") +
+                                 std::string("; from adapters import ") +
                                  function["function"].get<std::string>()};
   if (loads) {
+    const std::string file = numpy_ ? "case.npz" : "case.pt";
     lines.push_back("# prenorm fixtures export " + problem + " --case " + loaded.info.name +
-                    " --to case.pt");
-    lines.emplace_back("c = torch.load('case.pt')");
+                    " --to " + file);
+    lines.push_back(std::string("c = ") + (numpy_ ? "np" : "torch") + ".load('" + file + "')");
   } else {
     for (std::size_t i = 0; i < loaded.inputs.size(); ++i) {
       if (!loaded.inputs[i]) continue;
-      const std::string line = signature.inputs[i].name + " = " + python_tensor(*loaded.inputs[i]);
+      const Tensor& tensor = *loaded.inputs[i];
+      const std::string line =
+          signature.inputs[i].name + " = " + (numpy_ ? numpy_tensor(tensor) : torch_tensor(tensor));
       if (lines.size() + 2 < most_snippet_lines) {
         lines.push_back(line);
       } else {
@@ -166,7 +190,7 @@ std::string Snippets::of(const std::string& problem, const Signature& signature,
       }
     }
   }
-  const Arguments arguments(signature, loaded, stored, loads);
+  const Arguments arguments(signature, loaded, stored, loads, numpy_);
   std::vector<std::string> words;
   for (const Json& argument : function["arguments"]) {
     words.push_back(argument["name"].get<std::string>() + "=" + arguments.of(argument["value"]));

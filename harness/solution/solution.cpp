@@ -257,7 +257,7 @@ struct Solution::Worker {
     if (loaded.abi != PRENORM_ABI) {
       return fail("ABI " + std::to_string(loaded.abi) + ", wanted " + std::to_string(PRENORM_ABI));
     }
-    if (!loaded.mode.empty() && loaded.mode != "tf32") {
+    if (!loaded.mode.empty() && loaded.mode != "tf32" && loaded.mode != "numpy") {
       return fail("prenorm_mode says \"" + loaded.mode + "\", wanted \"tf32\" or no such function");
     }
     if (loaded.mode == "tf32" && !options.tf32) {

@@ -374,7 +374,7 @@ class Worker:
             messages.LOADED,
             struct.pack("<Iii", messages.VERSION, ABI, device)
             + messages.text(unavailable)
-            + messages.text("")
+            + messages.text("numpy" if isinstance(self.tensors, tensor_kinds.NumPyTensors) else "")
             + struct.pack("<I", len(names))
             + b"".join(map(messages.text, names))
             + messages.text("")

@@ -133,7 +133,7 @@ class Worker:
         self.functions, at = read_texts(payload, at + 4, count)
         (sources,), at = read_texts(payload, at, 1)
         assert device == CUDA or self.unavailable == ""
-        assert mode == sources == "" and payload[at : at + 1] == b"\0"
+        assert mode in ("", "numpy") and sources == "" and payload[at : at + 1] == b"\0"
         self.notes, self.kinds = read_notes(payload, at + 1)
         return self
 
