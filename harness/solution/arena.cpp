@@ -140,15 +140,13 @@ std::string Arena::damage(std::size_t i) const {
   const Canary canary = canary_of(memory_ + region.file_offset, region);
   std::vector<std::byte> whole(canary.before.size());
   fill_with_noise(whole.data(), whole.size(), seeds_[i]);
-  const auto before = std::mismatch(whole.rbegin(), whole.rend(), canary.before.rbegin()).first;
-  if (before != whole.rend()) {
-    return before_start(static_cast<std::uint64_t>(before - whole.rbegin()) + 1);
-  }
+  // The farthest byte: of what is written side by side, that is how many there are.
+  const auto before = std::mismatch(whole.begin(), whole.end(), canary.before.begin()).first;
+  if (before != whole.end()) return before_start(static_cast<std::uint64_t>(whole.end() - before));
   whole.resize(canary.behind.size());
   fill_with_noise(whole.data(), whole.size(), ~seeds_[i]);
-  const auto behind = std::mismatch(whole.begin(), whole.end(), canary.behind.begin()).first;
-  return behind == whole.end() ? ""
-                               : past_end(static_cast<std::uint64_t>(behind - whole.begin()) + 1);
+  const auto behind = std::mismatch(whole.rbegin(), whole.rend(), canary.behind.rbegin()).first;
+  return behind == whole.rend() ? "" : past_end(static_cast<std::uint64_t>(whole.rend() - behind));
 }
 
 Poison::Poison(DType dtype, std::mt19937_64& random) : dtype_(dtype) {
