@@ -9,6 +9,9 @@
 #include <cstring>
 #include <math.h>  // not <cmath>: its functions are overloaded without std::, as CUDA's are
 #include <type_traits>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 #define __global__
 #define __device__
@@ -20,6 +23,22 @@
 #define __shared__ static thread_local
 
 inline constexpr int warpSize = 32;
+
+#if defined(__SANITIZE_ADDRESS__)
+namespace prenorm::emulator {
+/// Bytes beside static shared arrays (front/translate.cpp), which nobody may touch.
+struct Wall {
+  char bytes[128];
+};
+inline void forbid(const Wall& wall) { __asan_poison_memory_region(&wall, sizeof wall); }
+/// What the compiler does not know the surroundings of, where it would not look at accesses.
+template <class T>
+T& between_walls(T& array) {
+  T* volatile at = &array;
+  return *at;
+}
+}  // namespace prenorm::emulator
+#endif
 
 // --- barriers ------------------------------------------------------------------------------------
 

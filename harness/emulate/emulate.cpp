@@ -203,7 +203,9 @@ std::string memory_in_words(const std::string& report) {
   static const std::regex size(R"((READ|WRITE) of size (\d+))");
   std::smatch access;
   const std::string second = found[2];
-  std::string words = users_line(found[3]) + ": " + found[1].str();
+  const std::string kind =
+      found[1] == "use-after-poison" ? "outside of a static shared array" : found[1].str();
+  std::string words = users_line(found[3]) + ": " + kind;
   if (std::regex_search(second, access, size)) {
     words +=
         fmt::format(", a {} of {} bytes", access[1] == "READ" ? "read" : "write", access[2].str());

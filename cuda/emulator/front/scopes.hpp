@@ -56,4 +56,17 @@ inline std::size_t closing(const std::vector<Token>& tokens, std::size_t open) {
                 "an unclosed bracket is not emulated");
 }
 
+/// The last token of template arguments that begin there; `end` if none before that is.
+inline std::size_t end_of_arguments(const std::vector<Token>& tokens, std::size_t open,
+                                    std::size_t end) {
+  int depth = 0;
+  for (std::size_t i = open; i < end; ++i) {
+    if (tokens[i].is("<")) ++depth;
+    if (tokens[i].is(">")) --depth;
+    if (tokens[i].is(">>")) depth -= 2;
+    if (depth <= 0) return i;
+  }
+  return end;
+}
+
 }  // namespace prenorm::emulator::front

@@ -120,7 +120,7 @@ class Sides {
         ++words;
         name = i;
       } else if (each.is("<")) {
-        i = after_arguments(i, end);
+        i = end_of_arguments(tokens_, i, end);
         if (i == end) return {};
       } else if (each.is("[") && name < i && at(name).is("auto")) {
         for (; i < end && !at(i).is("]"); ++i) {
@@ -153,18 +153,6 @@ class Sides {
   /// A dot of `...`.
   bool is_of_pack(Index i) const {
     return at(i).is(".") && (at(i - 1).is(".") || at(i + 1).is("."));
-  }
-
-  /// The last token of template arguments that begin there.
-  Index after_arguments(Index open, Index end) const {
-    int depth = 0;
-    for (Index i = open; i < end; ++i) {
-      if (at(i).is("<")) ++depth;
-      if (at(i).is(">")) --depth;
-      if (at(i).is(">>")) depth -= 2;
-      if (depth <= 0) return i;
-    }
-    return end;
   }
 
   /// What a function declares, anywhere in it, and its parameters.

@@ -37,7 +37,7 @@ const std::map<std::string_view, std::string_view> missing{
 
 class Translator {
  public:
-  explicit Translator(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+  Translator(std::vector<Token> tokens, bool walls) : tokens_(std::move(tokens)), walls_(walls) {}
 
   std::string run() {
     for (at_ = 0; at_ < tokens_.size(); ++at_) {
@@ -201,10 +201,69 @@ class Translator {
       const Index close = closing(i + 1);
       for (Index k = i; k <= close; ++k) alignment += std::exchange(tokens_[k].text, "") + " ";
     }
-    tokens_[statement()].text.insert(0, alignment);
     // Nothing constructs it, as on a device.
-    tokens_[at_].text.replace(tokens_[at_].text.find("__shared__"), 10,
-                              "static __constinit thread_local");
+    const std::string specifiers = "static __constinit thread_local";
+    const bool in_walls =
+        walls_ && scopes_.in_function() && put_in_walls(end, specifiers, alignment);
+    tokens_[at_].text.replace(tokens_[at_].text.find("__shared__"), 10, in_walls ? "" : specifiers);
+    if (!in_walls) tokens_[statement()].text.insert(0, alignment);
+  }
+
+  /// For AddressSanitizer, which knows nothing of variables of threads: what is declared becomes
+  /// the members of a structure, with bytes between them that nobody may touch, and their names
+  /// become references. False where that could have another meaning: a lambda does not capture the
+  /// references as it does statics.
+  bool put_in_walls(Index end, const std::string& specifiers, const std::string& alignment) {
+    int depth = 0;
+    for (Index i = end; i < tokens_.size() && depth >= 0; ++i) {
+      const Token& before = token(i - 1);
+      if (token(i).is("[") && !before.is_name() && !is_closing(before)) return false;
+      depth += token(i).is("{") ? 1 : token(i).is("}") ? -1 : 0;
+    }
+    std::vector<Index> names, commas;
+    std::string type;
+    bool array = false;
+    Index last = end;  // word
+    for (Index i = statement(); i < end; ++i) {
+      const Token& each = tokens_[i];
+      if (each.is("{") || each.is("=")) return false;
+      if (is_opening(each)) {
+        array |= each.is("[");
+        i = closing(i);
+      } else if (each.is("<") && names.empty()) {
+        i = end_of_arguments(tokens_, i, end);
+        last = end;
+      } else if (each.is_word()) {
+        last = i;
+      }
+      const bool named =
+          last < end && (token(i + 1).is("[") || token(i + 1).is(",") || i + 1 == end);
+      if (named && names.size() == commas.size()) names.push_back(last);
+      if (each.is(",")) commas.push_back(i);
+    }
+    if (!array || names.size() != commas.size() + 1) return false;
+    for (Index i = statement(); i < names[0]; ++i) {
+      if (i != at_ && !tokens_[i].is("*")) type += tokens_[i].text + " ";
+    }
+    const std::string all = "prenorm_shared" + std::to_string(at_);
+    int wall = 0;
+    std::string references;
+    const auto next_wall = [&] {
+      const std::string name = "prenorm_wall" + std::to_string(wall++);
+      references += "::prenorm::emulator::forbid(" + all + "." + name + "); ";
+      return "::prenorm::emulator::Wall " + name + "; ";
+    };
+    const std::string begin = specifiers + " struct { " + next_wall();
+    for (const Index comma : commas) tokens_[comma].text = "; " + next_wall() + alignment + type;
+    const std::string close = " " + next_wall() + "} " + all + "; ";
+    for (const Index name : names) {
+      const std::string& word = tokens_[name].text;
+      references +=
+          "auto& " + word + " = ::prenorm::emulator::between_walls(" + all + "." + word + "); ";
+    }
+    tokens_[statement()].text.insert(0, begin + alignment);
+    tokens_[end + 1].before.insert(0, close + references);
+    return true;
   }
 
   /// extern __shared__ TYPE NAME[]; the size, where one is given, means nothing.
@@ -359,6 +418,7 @@ class Translator {
   };
   std::map<std::string, Kernel> kernels_;
   std::vector<Token> tokens_;
+  bool walls_ = false;  // around static shared arrays
   Index at_ = 0;
   Scopes scopes_;
 };
@@ -372,8 +432,9 @@ std::string all_of(std::istream& stream) { return {std::istreambuf_iterator<char
 
 }  // namespace
 
-/// The argument is the source as the host sees it, where that differs; or `--errors`: the input is
-/// what the compiler said of the output.
+/// The argument is the source as the host sees it, where that differs, and before it may stand
+/// `--walls`: static shared arrays get some. Or it is `--errors`: the input is what the compiler
+/// said of the output.
 int main(int count, char** arguments) {
   using namespace prenorm::emulator::front;
   std::ios::sync_with_stdio(false);
@@ -384,15 +445,16 @@ int main(int count, char** arguments) {
     std::cerr << (missing.empty() ? input : missing + "\n");
     return 1;
   }
-  if (count > 1) {
-    std::ifstream file(arguments[1]);
+  const bool walls = count > 1 && std::string_view(arguments[1]) == "--walls";
+  if (count > 1 + walls) {
+    std::ifstream file(arguments[1 + walls]);
     of_host = all_of(file);
   }
   try {
     std::vector<Token> tokens = tokenize(input);
     if (!of_host.empty()) tokens = merge(tokens, tokenize(of_host));
     look_at_sides(tokens);
-    std::cout << Translator(std::move(tokens)).run();
+    std::cout << Translator(std::move(tokens), walls).run();
     std::cout.flush();
     return std::cout ? 0 : 2;
   } catch (const Refused& refused) {

@@ -394,6 +394,24 @@ int main() {
   on_host(y, 64);
 }
 
+#elif defined(BUG_next_shared_array)
+// memory: outside of a static shared array, a write of 4 bytes
+template <class T>
+__global__ void shift(const T* x, T* y) {
+  __shared__ alignas(16) T s[31], *before, other[2][32];
+  const int t = threadIdx.x;
+  if (t == 0) before = s;
+  other[1][t] = 7;
+  s[t] = x[t];  // BUG
+  __syncthreads();
+  y[t] = before[t] + other[1][t];
+}
+int main() {
+  float* y = on_device(numbers(32));
+  shift<<<1, 32>>>(on_device(numbers(32)), y);
+  on_host(y, 32);
+}
+
 #elif defined(BUG_used_after_free)
 // memory: heap-use-after-free, a read of 4 bytes
 // init: of memory that was freed, by way of argument 1
