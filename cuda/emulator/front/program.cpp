@@ -46,6 +46,10 @@ namespace {
   std::_Exit(1);
 }
 
+[[maybe_unused]] void say(const std::string& what) {
+  std::fprintf(stderr, "prenorm: %s\n", what.c_str());
+}
+
 /// What the program has not heard of its launches, when it ends.
 void say_what_was_refused() {
   if (unheard == nullptr) return;
@@ -58,6 +62,7 @@ void say_what_was_refused() {
 void prepare() {
 #if !defined(PRENORM_EMULATOR_SANITIZED)
   catch_faults(on_fault);
+  catch_ends(say);
 #endif
   bounds::allow_device_variables();
   bounds::begin_host();

@@ -1,4 +1,5 @@
 // The functions of cuda_runtime_api.h that are more than a line.
+#include "faults.hpp"
 #include "include/cuda_runtime_api.h"
 
 #include "block.hpp"
@@ -163,6 +164,7 @@ void look_at_argument(int number, const void* pointer) {
 }
 
 bool has_room(const void* memory, std::size_t bytes) {
+  if (memory == nullptr) return bytes == 0;
   const std::lock_guard lock(allocations().mutex);
   const auto found = allocations().find(memory);
   if (found == allocations().by_address.end()) return true;
@@ -180,6 +182,7 @@ thread_local bool asked = false;
 
 void enter_kernel(const char* signature) {
   if (asked) throw Answer{signature};
+  have_room_for_faults();
   if (!running()) {
     throw KernelError("kernel " + std::string(signature) +
                       " is called like a function: a launch has <<<blocks, threads>>>" +

@@ -1,8 +1,10 @@
 #include "source_line.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <filesystem>
 #include <memory>
 
@@ -62,6 +64,19 @@ std::string line_of(const void* code) {
   while (!lines.empty()) {
     const std::string line = users_line(next_line(lines));
     if (!line.empty()) return line;
+  }
+  return "";
+}
+
+std::string line_of_callers() {
+  std::array<void*, 64> frames{};
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  Dl_info own{}, object{};
+  ::dladdr(reinterpret_cast<const void*>(&line_of), &own);
+  for (int i = 0; i < count; ++i) {
+    if (::dladdr(frames[i], &object) == 0 || object.dli_fbase != own.dli_fbase) continue;
+    const std::string line = line_of(frames[i]);
+    if (!line.empty() && !line.starts_with("/usr/") && !line.starts_with("??")) return line;
   }
   return "";
 }

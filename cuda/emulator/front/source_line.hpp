@@ -13,6 +13,8 @@ namespace prenorm::emulator {
 /// headers that the compiler has put into a kernel is not meant, but who calls it. Empty where
 /// nothing is known.
 std::string line_of(const void* code);
+/// The innermost line of the program's own that is being executed.
+std::string line_of_callers();
 
 /// Of places in the code (addresses after them), the lines: the innermost first, then those that
 /// call it, without what is the emulator's or the system's.
