@@ -487,6 +487,7 @@ def test_global_accesses_are_as_wide_as_nvccs(name, tmp_path):
 CUDA = ROOT / "cuda"
 # The file and the word that the message names: instructions of Hopper, a library of NVIDIA's.
 ONLY_FOR_DEVICES = {"attention_wgmma.cu": ("wgmma.cuh", "cuda/ptx"),
+                    "linear_wgmma.cu": ("wgmma.cuh", "cuda/ptx"),
                     "cublaslt.cu": ("cublaslt.cu", r"cublasLtGetStatusString \(cuBLASLt\)")}
 
 
