@@ -68,7 +68,7 @@ std::vector<Entrant> choose_entrants(const VerifyOptions& options, const fs::pat
     const bool source = is_cuda_source(name);
     const std::string solution = source ? compile_cuda_solution(name, folder).string() : name;
     pools.front().get(solution);  // reports an unknown name before any work
-    columns.push_back({name, solution});
+    columns.push_back({name, solution, ""});
     if (source) columns.back().emulator_limit = options.emulator_limit;
   }
   return load_columns(columns, pools, options.jobs);

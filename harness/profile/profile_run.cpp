@@ -65,7 +65,10 @@ Works named_shapes(const ProfileOptions& options) {
   const fs::path timed = home() / "share/prenorm/bench/shapes.json";
   std::vector<bench::ShapeEntry> entries = bench::read_entries(own);
   std::ranges::copy(bench::read_entries(timed), std::back_inserter(entries));
-  bench::check_names(entries, {.selection = options.selection, .shapes = options.shapes});
+  bench::BenchOptions wanted;
+  wanted.selection = options.selection;
+  wanted.shapes = options.shapes;
+  bench::check_names(entries, wanted);
   bench::Workloads workloads = workloads_of(own, options);
   if (workloads.empty() && !options.shapes.empty()) workloads = workloads_of(timed, options);
   Works works;
