@@ -107,7 +107,7 @@ std::string only_one(const std::vector<const GradedCase*>& failing) {
                          graded->secret->from == one->result.case_name;
     if (!redrawn) return "";
   }
-  return *one->result.case_name;
+  return one->result.case_name.value_or("");
 }
 
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:

@@ -255,6 +255,10 @@ std::string omissions(const Report& report) {
     ++counts[{printable(result.solution), reason}];
   }
   std::string text = notes_on_devices(report);
+  if (!text.empty() || !counts.empty()) {
+    text =
+        "columns: cases that passed / that were run; \"recorded\": earlier, on a device\n" + text;
+  }
   for (const auto& [key, count] : counts) {
     text += fmt::format("{}: {} {}\n", key.first, counted(static_cast<std::size_t>(count), "case"),
                         key.second);

@@ -5,25 +5,19 @@
 #include "source_line.hpp"
 
 #include <array>
-#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <execinfo.h>
-#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace prenorm::emulator {
 namespace {
 
-constexpr int tick_seconds = 10;
-
-thread_local unsigned long threads_begun = 0;  // of kernels, on this one of the machine
 struct sigaction before[NSIG];
 bool (*tell)(const std::string& what, bool of_host) = nullptr;
 void (*say_end)(const std::string& what) = nullptr;
@@ -51,23 +45,39 @@ std::string line_at(const void* code) {
   return line.empty() ? in_brackets(line_of_callers()) : line;
 }
 
-/// What is said where even the search for a line goes wrong.
+/// The search for a line takes memory, of which the signal may have found the lists damaged, or
+/// locked by whom it interrupted. Where the search fails too, or lasts, this is said instead, and
+/// the first signal ends the program.
 char without_line[256] = "";
-void on_second(int number) {
+int first_signal = SIGABRT;
+void on_second(int) {
   static_cast<void>(::write(STDERR_FILENO, without_line, std::strlen(without_line)));
-  std::signal(number, SIG_DFL);
-  std::raise(number);
+  std::signal(first_signal, SIG_DFL);
+  std::raise(first_signal);
 }
-void prepare_for_second(const char* what) {
-  std::snprintf(without_line, sizeof without_line,
-                "prenorm: host code %s; memory is damaged, --check memory may say where\n", what);
-  for (const int each : {SIGSEGV, SIGABRT}) {
+void prepare_for_second(int number, const char* what) {
+  constexpr unsigned most_seconds = 5;
+  first_signal = number;
+  std::snprintf(without_line, sizeof without_line, "prenorm: %s\n", what);
+  for (const int each : {SIGSEGV, SIGABRT, SIGALRM}) {
     struct sigaction action {};
     action.sa_handler = on_second;
     action.sa_flags = SA_ONSTACK | SA_NODEFER;
     ::sigaction(each, &action, nullptr);
   }
+  ::alarm(most_seconds);
 }
+/// Ends as the signal would have ended the program.
+[[noreturn]] void end_by(int number) {
+  ::alarm(0);
+  ::sigaction(number, &before[number], nullptr);
+  std::raise(number);
+  std::signal(number, SIG_DFL);  // what was there before has returned
+  std::raise(number);
+  ::_exit(128 + number);
+}
+constexpr const char* damaged =
+    "host code is ended, by damaged memory perhaps: --check memory may say where";
 
 void on_fault(int number, siginfo_t* info, void* context) {
   const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
@@ -84,12 +94,13 @@ void on_fault(int number, siginfo_t* info, void* context) {
   }
   ::sigaction(number, &before[number], nullptr);
   if (kernel.empty() && say_end != nullptr) {
+    prepare_for_second(number, number == SIGFPE ? "host code divides an integer by zero" : damaged);
     std::string what = what_happened(number, info->si_addr, registers);
     if (is_of_stack(info->si_addr, registers)) {
       what = "calls itself without end, or has large local arrays";
     }
-    prepare_for_second(what.c_str());
     say_end("host code " + what + line_at(code));
+    ::alarm(0);
     ::sigaction(number, &before[number], nullptr);
   } else if (!kernel.empty()) {
     tell(kernel + ": " + what_happened(number, info->si_addr, registers) + line_at(code), false);
@@ -99,40 +110,27 @@ void on_fault(int number, siginfo_t* info, void* context) {
 
 /// A program's end by another's will, or by its own.
 void on_end(int number, siginfo_t*, void* context) {
+  const bool aborts = number == SIGABRT;
+  prepare_for_second(number, aborts ? damaged : "the program is interrupted");
   const std::string kernel = where();
-  if (number == SIGABRT) {
-    prepare_for_second("is ended by abort");
+  if (aborts) {
     say_end((kernel.empty() ? "host code" : kernel) + " is ended by abort" +
             in_brackets(line_of_callers()));
-    return;  // and abort() goes on
-  }
-  ::sigaction(number, &before[number], nullptr);
-  const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  if (!kernel.empty()) {
+  } else if (!kernel.empty()) {
+    const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
     say_end(kernel + ": runs when the program is interrupted" +
             line_at(reinterpret_cast<const std::byte*>(at) + 1));
   }
-  std::raise(number);
+  end_by(number);
 }
 
-/// Processor time has passed. Where one CUDA thread has had all of it, a word.
-void on_tick(int, siginfo_t*, void* context) {
-  static thread_local unsigned long before_that = 0;
-  static std::atomic<bool> said = false;
-  const std::string kernel = where();
-  if (kernel.empty()) return;
-  if (std::exchange(before_that, threads_begun) != threads_begun || said.exchange(true)) return;
-  const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  say_end(kernel + ": has run for " + std::to_string(tick_seconds) +
-          " seconds, with no other beginning; without end?" +
-          line_at(reinterpret_cast<const std::byte*>(at) + 1));
-}
-
-void on_signal(int number, void (*handler)(int, siginfo_t*, void*), int flags = 0) {
+void on_signal(int number, void (*handler)(int, siginfo_t*, void*)) {
   struct sigaction action {};
   action.sa_sigaction = handler;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | flags;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigaction(number, &action, &before[number]);
+  // As a shell starts what runs in the background.
+  if (before[number].sa_handler == SIG_IGN) ::sigaction(number, &before[number], nullptr);
 }
 
 /// A stack of its own for what handles faults.
@@ -154,7 +152,6 @@ struct [[maybe_unused]] Room {
 }  // namespace
 
 void have_room_for_faults() {
-  ++threads_begun;
 #if !defined(PRENORM_EMULATOR_SANITIZED)  // sanitizers have handlers of their own
   static thread_local Room room;
 #endif
@@ -163,9 +160,6 @@ void have_room_for_faults() {
 void catch_ends(void (*say)(const std::string&)) {
   say_end = say;
   for (const int number : {SIGABRT, SIGINT, SIGTERM}) on_signal(number, on_end);
-  on_signal(SIGVTALRM, on_tick, SA_RESTART);
-  const itimerval each{{tick_seconds, 0}, {tick_seconds, 0}};
-  ::setitimer(ITIMER_VIRTUAL, &each, nullptr);
   void* frame = nullptr;
   ::backtrace(&frame, 1);  // which loads what it needs
 }

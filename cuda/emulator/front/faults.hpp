@@ -9,8 +9,8 @@ namespace prenorm::emulator {
 /// host has accessed: before the process ends, or where it says true, goes on (the host alone).
 void catch_faults(bool (*tell)(const std::string& what, bool of_host));
 
-/// Also where a program aborts, is interrupted, or runs one CUDA thread for long: `say` is called,
-/// and the program ends, or goes on, as it would.
+/// Also where a program aborts or is interrupted: `say` is called, and the program ends as it
+/// would.
 void catch_ends(void (*say)(const std::string& what));
 
 /// For this thread of the machine: faults are told even where its stack is full.

@@ -132,7 +132,14 @@ std::string what_is_missing(const std::string& errors) {
     said.push_back(*name);
     if (said.size() == 1) {
       sentence = found[1].str() + found[2].str() + ": " + *name;
-      if (!family->empty()) sentence += " (" + std::string(*family) + ")";
+      static const std::regex meant(".*(did you mean '[^']*'\\?).*");
+      std::smatch hint;
+      const std::string all = found[3];
+      if (!family->empty()) {
+        sentence += " (" + std::string(*family) + ")";
+      } else if (std::regex_match(all, hint, meant)) {
+        sentence += " (" + hint[1].str() + ")";
+      }
       sentence += " is not emulated";
     } else {
       sentence += (said.size() == 2 ? ", nor " : ", ") + *name + " (line " + found[2].str() + ")";

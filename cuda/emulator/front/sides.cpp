@@ -159,7 +159,7 @@ class Sides {
   Names own_names(const Body& body, Index end) const {
     static const Names begins{";", "{", "}", "(", ":", ",", "else", ")"};
     static const Names types{"struct", "class", "union", "enum"};
-    static const Names heads{"for", "if", "while", "switch", "constexpr"};
+    static const Names heads{"for", "if", "while", "switch", "constexpr", "__device__", "__host__"};
     Names names;
     for (Index i = body.begin; i < body.brace; ++i) {
       if (at(i).is_word()) names.insert(at(i).text);
@@ -169,7 +169,7 @@ class Sides {
       if (at(i).is("=") && at(i - 1).is_word() && in_captures(i)) names.insert(at(i - 1).text);
       if (!is_one_of(at(i), begins)) continue;
       Index stop = i + 1;
-      while (stop < end && !at(stop).is(";") && !at(stop).is(":") && !is_closing(at(stop))) {
+      while (stop < end && !at(stop).is(";") && !is_closing(at(stop))) {
         stop = is_opening(at(stop)) ? closing(tokens_, stop) + 1 : stop + 1;
       }
       // Of a lambda's parameters, or of an if or a loop; of a call's arguments none.

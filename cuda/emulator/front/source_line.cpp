@@ -36,11 +36,13 @@ std::string file_of(const Dl_info& object) {
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
-/// A line that addr2line prints: "mine.cu:12". Empty for the emulator's own sources, to which cu++
-/// and the emulator's own build give this name: of a function of its headers that the compiler has
-/// put into a kernel, the caller is meant.
+/// A line that addr2line prints: "mine.cu:12". Empty for unknown ones, for the system's headers,
+/// and for the emulator's own sources, to which cu++ and the emulator's own build give this name:
+/// of a function of theirs that the compiler has put into the user's, the caller is meant.
 std::string users_line(const std::string& line) {
-  if (line.starts_with("/prenorm-emulator/")) return "";
+  for (const char* other : {"/prenorm-emulator/", "/usr/", "??"}) {
+    if (line.starts_with(other)) return "";
+  }
   const std::filesystem::path place = line.substr(0, line.find(" (disc"));
   return place.lexically_normal();  // without "./"
 }
@@ -76,7 +78,7 @@ std::string line_of_callers() {
   for (int i = 0; i < count; ++i) {
     if (::dladdr(frames[i], &object) == 0 || object.dli_fbase != own.dli_fbase) continue;
     const std::string line = line_of(frames[i]);
-    if (!line.empty() && !line.starts_with("/usr/") && !line.starts_with("??")) return line;
+    if (!line.empty()) return line;
   }
   return "";
 }
@@ -100,8 +102,7 @@ std::vector<std::vector<std::string>> lines_of(const std::vector<std::uint64_t>&
       const std::string line = next_line(text);
       if (line.starts_with("0x")) {
         ++at;  // what follows is of place at - 1
-      } else if (at > first && at <= places.size() && !line.starts_with("/usr/") &&
-                 !line.starts_with("??")) {
+      } else if (at > first && at <= places.size()) {
         const std::string own = users_line(line);
         if (!own.empty()) found[at - 1].push_back(own);
       }

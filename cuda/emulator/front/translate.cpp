@@ -212,12 +212,13 @@ class Translator {
   /// For AddressSanitizer, which knows nothing of variables of threads: what is declared becomes
   /// the members of a structure, with bytes between them that nobody may touch, and their names
   /// become references. False where that could have another meaning: a lambda does not capture the
-  /// references as it does statics.
+  /// references as it does static arrays.
   bool put_in_walls(Index end, const std::string& specifiers, const std::string& alignment) {
     int depth = 0;
     for (Index i = end; i < tokens_.size() && depth >= 0; ++i) {
       const Token& before = token(i - 1);
       if (token(i).is("[") && !before.is_name() && !is_closing(before)) return false;
+      if (depth == 0 && (token(i).is("case") || token(i).is("default"))) return false;
       depth += token(i).is("{") ? 1 : token(i).is("}") ? -1 : 0;
     }
     std::vector<Index> names, commas;
@@ -226,7 +227,7 @@ class Translator {
     Index last = end;  // word
     for (Index i = statement(); i < end; ++i) {
       const Token& each = tokens_[i];
-      if (each.is("{") || each.is("=")) return false;
+      if (each.is("{") || each.is("=") || each.is(":")) return false;
       if (is_opening(each)) {
         array |= each.is("[");
         i = closing(i);

@@ -85,7 +85,8 @@ __global__ void declared(float* data, int n, float alpha) {
   whole[0] = n;
   for (int i = 0, t = 1; i < t; ++i) sum += i;
   if (int t = n; t > 0) sum += t;
-  real[0] = result * factor + sum + callback(rstd) + Index(red) + key.bits;
+  int tile = n > 3 ? 1 : 2, total = 0;
+  real[0] = result * factor + sum + callback(rstd) + Index(red) + key.bits + tile + total;
 }
 
 __global__ void captured(float* x, int n) {
@@ -120,7 +121,7 @@ __global__ void looked_up(float* x) {
 int main() {
   float* x = on_device(std::vector<float>{0, 0, 0, 0});
   declared<<<1, 1>>>(x, 5, 1.5f);
-  expect("declared", on_host(x, 1), std::vector<float>{18});
+  expect("declared", on_host(x, 1), std::vector<float>{19});
   captured<<<1, 1>>>(x, 5);
   expect("captured", on_host(x, 1), std::vector<float>{15});
   of_templates<4><<<1, 1>>>(x, Pair{2, 3});
