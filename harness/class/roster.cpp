@@ -149,7 +149,11 @@ Roster roster_of(const std::string& text, const std::set<std::string>& submissio
   const bool own = std::ranges::any_of(
       rows.front().cells, [](const std::string& head) { return meaning_of(head) == submission; });
   const auto table = own ? std::nullopt : platform_table(rows);
-  if (!own && !table && !grade_columns("Canvas", rows.front()).empty()) {
+  const bool names_some = std::ranges::any_of(rows, [&](const CsvRow& row) {
+    return std::ranges::any_of(row.cells,
+                               [&](const std::string& cell) { return submissions.contains(cell); });
+  });
+  if (!own && !table && !names_some && !grade_columns("Canvas", rows.front()).empty()) {
     refuse_line(
         rows.front().line,
         "looks like an export of Canvas with other column names; wanted Student, ID and "

@@ -1,5 +1,6 @@
 """Exercises in C++: a cell is compiled against the reference's tensors, and graded."""
 
+import atexit
 import os
 import shlex
 import shutil
@@ -21,6 +22,7 @@ def compiled(problem, text):
     Raises Error with what the compiler says first.
     """
     folder = Path(tempfile.mkdtemp(prefix="prenorm-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     source, library = f"{problem}.cpp", folder / f"lib{problem}.so"
     (folder / source).write_text(f'#include "exercise.hpp"\n#line 2 "{source}"\n{text}\n'
                                  f"PRENORM_SOLUTION(kDLCPU)\nPRENORM_EXPORT_FUNCTION({problem}, {problem})\n")

@@ -154,6 +154,7 @@ def read(book, text, submissions=(), encoding="utf-8"):
     ("LastName;FirstName;ID;SIS Login ID;Section;Quiz (1)\n    Points Possible;;;;;5,5\nA;B;1;ann;x;\n",
      [], ["ann"]),
     ("id,last_name,first_name,email\nbitdiddle,Bitdiddle,Ben,\n", [], ["bitdiddle"]),
+    ("id,name,Exam (2024)\nann,Ann,3\nben,Ben,\n", ["ann"], ["ann", "ben"]),  # not Canvas's
     # Accents may be characters of their own.
     (ACCENTS, [NFD, "ann"], [NFD, BJORK, "ann"]),
     (ACCENTS, [NFC, NFD], [NFC, BJORK, "ann"]),
