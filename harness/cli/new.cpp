@@ -309,12 +309,18 @@ std::vector<std::string> write_files(const fs::path& folder, const std::string& 
   }
   if (files.empty()) throw UsageError(templates.string() + ": no templates there");
   files[".gitignore"] = is_python(language) ? "__pycache__/\n.venv/\n" : "build/\n";
-  fs::create_directories(folder, error);
+  const bool is_new = fs::create_directories(folder, error);
   if (error) throw UsageError(folder.string() + ": " + error.message());
   std::vector<std::string> names;
-  for (const auto& [name, text] : files) {
-    write_text((folder / name).string(), text);
-    names.push_back(name);
+  try {
+    for (const auto& [name, text] : files) {
+      write_text((folder / name).string(), text);
+      names.push_back(name);
+    }
+  } catch (const UsageError&) {  // half a start is none
+    for (const std::string& name : names) fs::remove(folder / name, error);
+    if (is_new) fs::remove(folder, error);
+    throw;
   }
   return names;
 }

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import h5
+from disks import on_small_disk
 from elf import exports
 from places import ROOT
 
@@ -120,6 +121,13 @@ def test_nothing_is_written_over(new, tmp_path):
     assert "is a file" in told and (tmp_path / "full/mine.txt").read_text() == "kept"
     (tmp_path / "empty").mkdir()
     new("cpp", folder=tmp_path / "empty")
+
+
+def test_on_a_full_disk_nothing_is_left(program, tmp_path):
+    done, files = on_small_disk(tmp_path, 8, program, "new", "disk/mine", "--language", "cpp", "--fixtures",
+                                ROOT / "fixtures")
+    assert (done.returncode, files) == (2, {})
+    assert re.fullmatch(r"prenorm: cannot write disk/mine/\S+: No space left on device\n", done.stderr)
 
 
 def test_words_that_mean_nothing(new, tmp_path):
