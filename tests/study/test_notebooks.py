@@ -250,8 +250,9 @@ def test_hints_come_one_by_one(capsys):
     for _ in range(4):
         prenorm.hint()
         shown.append(capsys.readouterr().out.splitlines())
-    assert [len(lines) for lines in shown] == [2, 3, 4, 4]  # the case, and the hints
-    assert shown[0][0] == shown[3][0] and "hint 1 of 3" in shown[0][1]
+    assert [len(lines) for lines in shown] == [2, 3, 4, 5]  # the case, and the hints
+    assert shown[3] == [*shown[2], "  there is no further hint"]
+    assert shown[0][0] == shown[2][0] and "hint 1 of 3" in shown[0][1]
     assert "Your code " in shown[1][2]
     assert formula in shown[2][3] and not any(formula in line for line in shown[1])
     prenorm.grade("rmsnorm", rmsnorm)
