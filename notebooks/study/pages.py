@@ -180,7 +180,7 @@ class Site:
 
     def _write_tour(self):
         self._write("tour.html", "tour.html.j2", steps=tour.steps(), drawing=block.drawing(), rows=tour.ROWS,
-                    sizes=model.record()["model"], prompt=tour.PROMPT)
+                    sizes=model.record()["model"], prompt=tour.PROMPT, notebook=self.pages.get("model"))
         put(self.folder / "assets/trained_model.js", tour.trained_model())
 
     def _write(self, file, template, **values):
