@@ -164,7 +164,6 @@ Json mistake_values(const Overview& overview) {
 }
 
 Json decision_values(const Overview& overview) {
-  if (overview.decisions.empty()) return {};
   return listed(array_of(overview.decisions, [](const OverviewDecision& decision) -> Json {
     return {{"decision", decision_text(decision)}};
   }));

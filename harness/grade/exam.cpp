@@ -155,16 +155,14 @@ std::vector<CaseOfFile> cases_of(const Exam& exam, const RubricItem& item) {
 
 void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& group,
                  const std::vector<CaseOfFile>& cases, ZeroCheck& zeros) {
-  bool any = false, can_be_drawn = false;
+  bool can_be_drawn = false;
   for (const auto& [file, info] : cases) {
     if (!group.has(file->problem, *info)) continue;
-    any = true;
     if (group.hidden && !can_be_hidden(*info)) continue;
     can_be_drawn = true;
     if (zeros.fail(*file, *info, item.tolerance)) return;
   }
   const std::string where = "group '" + group.name + "': ";
-  if (!any) refuse(exam.rubric, item, where + "no case belongs to it");
   if (group.hidden && !can_be_drawn) {
     refuse(exam.rubric, item,
            where +
@@ -250,8 +248,11 @@ void check(const Exam& exam) {
     // Of the rubric's groups an item has those that it has cases for.
     const bool some = !item.own_groups && std::ranges::any_of(item.groups, is_asked);
     for (const RubricGroup& group : item.groups) {
-      if (some && !is_asked(group)) continue;
-      check_group(exam, item, group, cases, zeros);
+      if (is_asked(group)) {
+        check_group(exam, item, group, cases, zeros);
+      } else if (!some) {
+        refuse(exam.rubric, item, "group '" + group.name + "': no case belongs to it");
+      }
     }
   }
 }
