@@ -1,18 +1,9 @@
 // Scaled dot-product attention on the GPU. Equation, shapes and errors: reference/attention.hpp.
 //
-//   v1  three passes                 a kernel for scores, for probabilities, for sums of values, as
-//                                    the formula; all scores go through memory, twice
-//   v2  tiles with online softmax    a block of 64 queries goes over the keys, 64 at a time, and
-//                                    keeps a maximum, a sum and the values' sums, which are
-//                                    rescaled when the maximum grows: no scores in memory, and
-//                                    each value is read once per tile. All types and shapes
-//   v3  tensor cores                 the same by mma.sync, 16-bit types only: attention_mma.cu
-//                                                                                   <- launched
-//                                    where it takes the call, else v2
-//   v4  wgmma and TMA                sm_90 only, d_k = d_v = 64 or 128: attention_wgmma.cu.
-//                                    Launched in place of v3 once a record says that it passed on a
-//                                    device (cuda/records/kernels.csv); v3 is then cuda/v3. cuda/v4
-//                                    is always v4
+//   v1  three passes     scores, probabilities, sums of values: all scores go through memory
+//   v2  online softmax   in tiles of 64 queries and 64 keys, no scores in memory
+//   v3  tensor cores     the same by mma.sync, for 16-bit types: attention_mma.cu  <- launched
+//   v4  wgmma and TMA    launched in its place on Hopper, as records say: attention_wgmma.cu
 //
 // Counts of attention_causal, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -22,20 +13,6 @@
 //
 // Measured on NVIDIA H200: v2 53.7 times as fast as v1, v3 5.85 times as fast as v2
 // (attention_gpt2_causal, bfloat16).
-//
-// Masks. From v2 on a kernel first packs the mask into bits, and marks each tile of 64 x 64 entries
-// as empty, full or mixed (mask_tiles.cu): empty ones are skipped, and bits are only read for mixed
-// ones. A causal mask is not a tensor: no tile beyond the diagonal is visited.
-//
-// Hard values. A masked score is replaced by -infinity, whatever it was. Where the maximum of a
-// query is -infinity, 0 is used instead: its probabilities are exp(-infinity) = 0, their sum is 0,
-// and the result, divided by 1 instead of 0, is 0. NaN and +infinity make the maximum, and with it
-// the whole row, NaN. A value that is not finite and that a query does not attend to makes its
-// result NaN in v1, as 0 times it; from v2 on only if its tile is visited for a neighbour's sake.
-// This is not specified, and to give one answer each result would have to be looked at again.
-//
-// The order of every sum depends only on n, m, d_k and d_v: a sequence gives the same bits alone
-// and in a batch, and each time.
 #include "attention.cuh"
 
 #include "export.cuh"
@@ -132,6 +109,23 @@ void attention_v1(const Attention<T>& a, Stream stream) {
 }
 
 // ---- v2: tiles with online softmax --------------------------------------------------------------
+//
+// A block of 64 queries goes over the keys, 64 at a time, and keeps a maximum, a sum and the
+// values' sums, which are rescaled when the maximum grows. What follows holds for v3 and v4, too.
+//
+// Masks. A kernel first packs the mask into bits, and marks each tile of 64 x 64 entries as empty,
+// full or mixed (mask_tiles.cu): empty ones are skipped, and bits are only read for mixed ones. A
+// causal mask is not a tensor: no tile beyond the diagonal is visited.
+//
+// Hard values. A masked score is replaced by -infinity, whatever it was. Where the maximum of a
+// query is -infinity, 0 is used instead: its probabilities are exp(-infinity) = 0, their sum is 0,
+// and the result, divided by 1 instead of 0, is 0. NaN and +infinity make the maximum, and with it
+// the whole row, NaN. A value that is not finite and that a query does not attend to makes its
+// result NaN in v1, as 0 times it; from v2 on only if its tile is visited for a neighbour's sake.
+// This is not specified, and to give one answer each result would have to be looked at again.
+//
+// The order of every sum depends only on n, m, d_k and d_v: a sequence gives the same bits alone
+// and in a batch, and each time.
 
 namespace {
 

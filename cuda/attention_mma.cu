@@ -1,31 +1,14 @@
-// Version 3 of attention (attention.cu): on tensor cores, for float16 and bfloat16. Equation,
-// shapes and errors: reference/attention.hpp.
+// Version 3 of attention (attention.cu): v2 on tensor cores, for float16 and bfloat16. Equation,
+// shapes and errors: reference/attention.hpp. What v3 changes:
 //
-// As in v2 a block of queries goes over the keys, 64 at a time, with online softmax. v3 changes:
-//
-//   both products by mma.sync     sums in float32. Probabilities are rounded to T for the product
-//                                 with v only
-//   scores stay in registers      the result of a product has the layout of the next one's left
-//                                 operand: probabilities never go through shared memory
-//   32 queries per warp           (16 if d is more than 128) each load of k and v serves two
-//                                 products; else shared memory would be slower than tensor cores
-//   copies by cp.async            v's tile is loaded while the scores are computed, k's next tile
-//                                 while the values are summed, without passing through registers
-//   exp2 for exp                  log2(e) / sqrt(d_k) is one factor, applied after the maximum was
-//                                 subtracted: of two large rounded products the difference could
-//                                 be far from 0
-//
-// The tiles of q, k and v, and the result before it is written, are in shared memory in chunks of
-// 16 bytes, chunk c of row r at place c ^ (r % 8), in rows of 32 columns, which have four chunks,
-// at place c ^ (r / 2 % 4): eight rows of one column, which ldmatrix reads at once, are in
-// different banks, and so are the chunks of a row, which cp.async writes.
-//
-// Tiles that are empty for all queries of a block are not loaded; a warp does not compute tiles
-// that are empty for its queries. Scores are masked, by one bit per key, only where the mask's tile
-// is mixed or is crossed by the diagonal of a causal mask or by the end of the keys.
-//
-// Rows that are not aligned to 16 bytes are loaded and stored element by element, neighbouring
-// lanes taking neighbouring elements; the rest is the same.
+//   both products by mma.sync   sums in float32; probabilities are rounded to T for the second
+//   scores stay in registers    a product's result has the layout of the next one's left operand:
+//                               probabilities never go through shared memory
+//   32 queries per warp         (16 if d is more than 128) each load of k and v serves two products
+//   copies by cp.async          v's tile comes while the scores are computed, k's next tile while
+//                               the values are summed
+//   exp2 for exp                log2(e) / sqrt(d_k) is one factor, after the maximum's subtraction:
+//                               of two large rounded products the difference could be far from 0
 //
 // The gain of each change by itself has not been measured; attention.cu has that of all.
 #include "attention.cuh"
@@ -64,7 +47,10 @@ struct Work {
   int end_tile;           // of keys
 };
 
-/// A block's shared memory.
+/// A block's shared memory: the tiles of q, k and v, and the result before it is written, in chunks
+/// of 16 bytes, chunk c of row r at place c ^ (r % 8), in rows of 32 columns, which have four
+/// chunks, at place c ^ (r / 2 % 4). Eight rows of one column, which ldmatrix reads at once, are in
+/// different banks, and so are the chunks of a row, which cp.async writes.
 template <class T, int D>
 struct Shared {
   T q[queries<D> * D];  // later y; a warp's rows are its own
@@ -355,6 +341,10 @@ constexpr int blocks_together = D == 32    ? 3
 
 /// A block takes queries<D> queries of the range first ... end - 1. `scale` is for powers of 2;
 /// `lead` is the headroom as a score.
+///
+/// Tiles that are empty for all queries of a block are not loaded; a warp does not compute tiles
+/// that are empty for its queries. Scores are masked, by one bit per key, only where the mask's
+/// tile is mixed or is crossed by the diagonal of a causal mask or by the end of the keys.
 template <class T, int D, bool aligned>
 __global__ void __launch_bounds__(threads, blocks_together<D>)
     attend_mma(Attention<T> a, MaskTiles tiles, std::int64_t first, std::int64_t end, float scale,

@@ -2,9 +2,7 @@
 // reference/attention.hpp.
 //
 // Checked by a model of Hopper's instructions on the CPU (tests/cuda/hopper) and on devices; v3 is
-// launched in its place until cuda/records/kernels.csv says that these sources passed on one.
-//
-// What v4 changes from v3:
+// launched in its place until cuda/records/kernels.csv says that these sources passed on one. New:
 //
 //   wgmma         128 queries a block, 64 for each consumer, multiplied asynchronously
 //   TMA           a producer has the copy engine load tiles of 128 keys and values, two ahead

@@ -1,10 +1,9 @@
 // Feed-forward networks and the gated linear unit on the GPU. Equations, shapes and errors:
 // reference/feed_forward.hpp. Products: linear.cu.
 //
-//   v1  product v1, then a kernel for each step      the reference's steps, rounded as it rounds
-//   v2  the launched product, the same steps
-//   v3  the gate in one kernel, 16-byte accesses     each product read once, the gated values
-//                                                    rounded once                 <- launched
+//   v1  the reference's steps, rounded as it rounds, by product v1
+//   v2  the same steps by the launched product
+//   v3  the gate in one kernel, 16 bytes at a time, rounded once                   <- launched
 //
 // Counts of ffn_swiglu, float32: TinyStories, a quarter as wide (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -12,21 +11,8 @@
 //   v2         5          3.98           3.96     5.3       3.24           1       560         0
 //   v3         4          4.43           5.05    4.76        2.7           1       560         0
 //
-// v3 does not round an activation before it is multiplied: one rounding error less. Measured on
-// NVIDIA H200: v2 72.3 times as fast as v1, what is launched 1.01 times as fast as v2
+// Measured on NVIDIA H200: v2 72.3 times as fast as v1, what is launched 1.01 times as fast as v2
 // (cpu_ffn_gelu, float32).
-//
-// The products with w1 and w3 (w2) stay separate: a product with stacked weights would read x once,
-// but the weights come as two tensors and would have to be copied in each call.
-//
-// On Hopper the gate of SwiGLU and GELU are computed at the end of product v5 (linear.cu), where
-// d_model is small: then they take longer than what v5 may lose to the library. On an H200 16384
-// rows of 768 took 255 us to 3072 gated columns, where PyTorch's two products, SiLU and
-// multiplication took 410; of 4096 to 4096 columns both took 0.4 ms.
-//
-// batch_invariant is v3 with the batch-invariant product of linear.cu: a row has the same bits
-// however many others there are. cuBLASLt, which chooses an algorithm by the number of rows, does
-// not promise that.
 #include "activations.cuh"
 #include "dependent_launch.cuh"
 #include "export.cuh"
@@ -42,7 +28,11 @@ namespace {
 Workspace first_product("feed_forward: the first product");    // [rows, d_ff]
 Workspace second_product("feed_forward: the second product");  // [rows, d_ff]
 
-[[maybe_unused]] constexpr std::int64_t most_at_once = 2048;  // d_model
+/// On Hopper the gate of SwiGLU and GELU are computed at the end of product v5 (linear.cu) up to
+/// this d_model: further up they take longer than what v5 may lose to the library. On an H200 16384
+/// rows of 768 took 255 us to 3072 gated columns, where PyTorch's two products, SiLU and
+/// multiplication took 410; of 4096 to 4096 columns both took 0.4 ms.
+[[maybe_unused]] constexpr std::int64_t most_at_once = 2048;
 
 /// v2: as V1, with the launched product.
 struct V2 : V1 {
@@ -73,6 +63,7 @@ __global__ void __launch_bounds__(256) multiply_v1(const T* a, T* b, std::int64_
 }
 
 /// v3: b = activation(a) * b, N elements per thread; what no vector fills is left for the last one.
+/// The activation is not rounded before it is multiplied: one rounding error less.
 template <class Activation, int N, class T>
 __global__ void __launch_bounds__(256) gate_v3(const T* a, T* b, std::int64_t size) {
   wait_for_the_kernel_before();
@@ -164,6 +155,7 @@ struct Networks {
         "ffn_swiglu, product with w1", f.x, f.w1, gated, f.rows, f.d_ff, f.d_model};
     if (!gated_at_once<V>(first, f.w3, stream)) {
       T* hidden = first_product.get<T>(f.rows * f.d_ff, stream);
+      // Stacked weights would have x read once, but would have to be copied together in each call.
       // step: product with w1
       V::template multiply<T>({first.name, f.x, f.w1, hidden, f.rows, f.d_ff, f.d_model}, stream);
       // step: product with w3

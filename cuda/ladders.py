@@ -124,12 +124,10 @@ def paragraph(profiles, component):
         return f"//   {name:<4}" + "  ".join(
             f"{cell:>{width}}" for cell, width in zip(cells, COLUMNS.values()))
 
-    lines = []
-    for shape in TOLD[component]:
-        lines += [f"{COUNTS}{profiles.heading(shape)} (docs/profile.md)", row("", COLUMNS)]
-        lines += [row(version.name, version.cells)
-                  for version in profiles.versions(shape, component)]
-    return "\n".join(lines)
+    shape = TOLD[component][0]  # of others the page tells: a head is short
+    return "\n".join([f"{COUNTS}{profiles.heading(shape)} (docs/profile.md)", row("", COLUMNS),
+                      *(row(version.name, version.cells)
+                        for version in profiles.versions(shape, component))])
 
 
 def with_counts(text, counts):

@@ -1,16 +1,11 @@
 // The linear layer on the GPU. Equation, shapes and errors: reference/linear.hpp.
 //
-//   v1  one thread per output     the formula's sum, term by term
-//   v2  tiles in shared memory    each value is read once per tile, not once per output; 16
-//                                 outputs per thread, so that eight reads serve 16 products
-//   v3  register tiles            64 outputs per thread: 16 reads, in four accesses, serve 64
-//                                 products; 16-byte loads (linear_registers.cu)
-//   v4  tensor cores              mma.sync, a ring of stages filled by cp.async, for 16-bit types
-//                                 (linear_mma.cu)
-//   v5  Hopper's tensor cores     wgmma, TMA, a producer and two consumers, for 16-bit types
-//                                 (linear_wgmma.cu)
-//   library                       cuBLASLt: tensor cores where they support the type; the fastest
-//                                 of its algorithms, by timing   <- launched
+//   v1  one thread per output   the formula's sum, term by term
+//   v2  shared tiles            each value is read once per tile; 8 reads serve 16 products
+//   v3  register tiles          16 reads, in four accesses, serve 64: linear_registers.cu
+//   v4  tensor cores            mma.sync and cp.async, 16-bit types: linear_mma.cu
+//   v5  Hopper's tensor cores   wgmma and TMA: linear_wgmma.cu
+//   library                     cuBLASLt's fastest algorithm, by timing            <- launched
 //
 // Counts of linear, bfloat16: a product of 256 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -19,14 +14,8 @@
 //   v3         1        16 (8)          8 (2)       4          1         3.4       128         0
 //   v4         1            16          8 (4)       2          1           4        32         0
 //
-// cuBLASLt is in cublaslt.cu. The emulator has none and launches v2. Measured on NVIDIA H200: v2
-// 46.4 times as fast as v1, what is launched 2.21 times as fast as v2 (cpu_product, float32). In
-// bfloat16, at 8192 cubed, v2 reached 24 TFLOP/s, v3 33, v4 425, v5 798 and cuBLASLt 809.
-//
-// batch_invariant is v5, v4 or v3, by type, device and alignment: in each a row has the same bits
-// however many others there are. cuBLASLt may use another algorithm for another number of rows and,
-// as the fastest is found by timing, in another process; within a process the algorithm is kept,
-// and gives the same bits each time.
+// Measured on NVIDIA H200: v2 46.4 times as fast as v1, what is launched 2.21 times as fast as v2
+// (cpu_product, float32).
 #include "export.cuh"
 #include "launch.cuh"
 #include "product.cuh"
@@ -137,7 +126,10 @@ void product_v2(const Product<T>& product, Stream stream) {
   launch({"linear v2", tiles, dim3(side, side), stream}, linear_v2<T>, product);
 }
 
-// ---- cuBLASLt -------------------------------------------------------------------------------
+// ---- cuBLASLt -----------------------------------------------------------------------------------
+//
+// In bfloat16, at 8192 cubed, v2 reached 24 TFLOP/s on an H200, v3 33, v4 425, v5 798 and cuBLASLt
+// 809. The emulator has no cuBLASLt (cublaslt.cu) and launches v2.
 
 template <class T>
 void product_launched(const Product<T>& product, Stream stream) {
@@ -148,6 +140,10 @@ void product_launched(const Product<T>& product, Stream stream) {
   product_v2(product, stream);
 }
 
+/// v5, v4 or v3, by type, device and alignment: in each a row has the same bits however many others
+/// there are. cuBLASLt may use another algorithm for another number of rows and, as the fastest is
+/// found by timing, in another process; within a process the algorithm is kept, and gives the same
+/// bits each time.
 template <class T>
 void product_batch_invariant(const Product<T>& product, Stream stream) {
   if (!has_outputs(product)) return;

@@ -9,8 +9,7 @@
 //                loaded while the last one's outputs are stored
 //   the ending   residual, activation or gate are computed from the sums, before the one rounding
 //
-// The terms of each sum are added in the same order whatever the shape, so a row has the same bits
-// in any batch.
+// A row has the same bits in any batch: the terms of its sums always have the same order.
 //
 // In clusters of two blocks, each of which had half of the weights' tile loaded for both, it was
 // slower on an H200: 663 TFLOP/s for 760 at 4096 cubed.

@@ -1,14 +1,10 @@
 // Causal multi-head self-attention on the GPU: plain, with RoPE, and from one stacked weight.
-// Equations, shapes and errors: reference/multihead_self_attention.hpp. Products: linear.cu; RoPE:
-// rope.cu; attention: attention.cu.
+// Equations, shapes and errors: reference/multihead_self_attention.hpp. Its parts: linear.cu,
+// rope.cu, attention.cu.
 //
-//   v1               the reference's steps, each by its first version: three products, two
-//                    rotations, attention, one product
-//   v2               one rotation for all heads of q and k, in place; each step's launched
-//                    version                                              <- launched
-//   batch_invariant  v2 with the batch-invariant product of linear.cu: a sequence has the same bits
-//                    alone and inside a batch, which cuBLASLt, whose algorithm depends on the
-//                    number of rows, does not promise
+//   v1               the reference's steps, each by its first version
+//   v2               one rotation for all heads of q and k; launched versions  <- launched
+//   batch_invariant  v2, but a sequence has the same bits alone and in any batch (linear.cu)
 //
 // Counts of multihead_rope, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -16,23 +12,6 @@
 //   v2         6          2.53            3.2    4.67       3.33        1.02       284       453
 //
 // The gain of each step has not been measured on a device yet.
-//
-// The kernels of v2, in this order and no others. Attention may be more than one (attention.cu),
-// and a product is two where cuBLASLt splits its sums, whose parts the second kernel adds:
-//
-//   multihead_self_attention              three products, attention, product
-//   multihead_self_attention_with_rope    three products, rope_v3, attention, product
-//   multihead_self_attention_fused_qkv    product, attention, product
-//
-// q, k and v are ranges of columns of one [rows, 3 d_model] matrix, which the products write with
-// its stride, and a head of each is a range of those, given by a pointer and strides: nothing is
-// copied. A caller that keeps w_qkv has x read once instead of three times.
-//
-// Only a call with given positions waits for the device, at its end: for the rotation to say
-// whether they are in range. By then the device has all of the call's work, and does not idle.
-// While a graph is captured nothing can wait: an out-of-range position makes its row NaN, and the
-// rows that attend to it. Positions that are not given are 0, 1, ...: the kernel counts, no tensor
-// holds them.
 #include "multihead_self_attention.cuh"
 
 #include "export.cuh"
@@ -40,6 +19,13 @@
 #include "types.cuh"
 #include "versions.cuh"
 #include "workspace.cuh"
+
+// The kernels of v2, in this order and no others. Attention may be more than one (attention.cu),
+// and a product is two where cuBLASLt splits its sums, whose parts the second kernel adds:
+//
+//   multihead_self_attention              three products, attention, product
+//   multihead_self_attention_with_rope    three products, rope_v3, attention, product
+//   multihead_self_attention_fused_qkv    product, attention, product
 
 namespace prenorm::cuda {
 namespace {
@@ -78,7 +64,9 @@ struct Projections {
 
 // ---- the projections ----------------------------------------------------------------------------
 
-/// [q k v] = x [w_q; w_k; w_v]ᵀ, side by side: each product writes its columns.
+/// [q k v] = x [w_q; w_k; w_v]ᵀ, side by side: each product writes its columns, with the stride of
+/// all three. A head is a range of these columns, given by a pointer and strides: nothing is
+/// copied. A caller that keeps w_qkv has x read once instead of three times.
 template <class V, class T>
 Projections<T> project(const MultiheadSelfAttention<T>& m, const Sizes& s, Stream stream) {
   // step: projections
@@ -204,6 +192,10 @@ void check_heads(const MultiheadSelfAttention<T>& m) {
              m.x.shape(m.x.dimension() - 2), m.rope->theta, m.rope->max_seq_len);
 }
 
+// Only a call with given positions waits for the device, at its end: for the rotation to say
+// whether they are in range. By then the device has all of the call's work, and does not idle.
+// While a graph is captured nothing can wait. Positions that are not given are 0, 1, ...: the
+// kernel counts, no tensor holds them.
 template <class V, class T>
 void multihead(const MultiheadSelfAttention<T>& m, Stream stream) {
   check_heads(m);

@@ -1,12 +1,8 @@
 // Rotary position embedding on the GPU. Equation, shapes and errors: reference/rope.hpp.
 //
 //   v1  one thread per pair           angle, sine and cosine in each thread, in float64
-//   v2  one block per few positions   a table of their cosines and sines in shared memory, for all
-//                                     heads and sequences that have these positions; x moves 16
-//                                     bytes at a time, four in flight per thread
-//   v3  angles in turns, as integers  no float64, no table of rotations: a thread makes those of
-//                                     its vectors, of up to four heads, while these are on their
-//                                     way                                           <- launched
+//   v2  one block per few positions   a table of cosines and sines for all their heads
+//   v3  angles in turns, as integers  no float64 and no table                      <- launched
 //
 // Counts of rope, float32: 4 heads of 64, 128 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -16,21 +12,6 @@
 //
 // Measured on NVIDIA H200: v2 1.48 times as fast as v1, what is launched 1.08 times as fast as v2
 // (cpu_rope, float32).
-//
-// v1 and v2: angles are float64 whatever T is; the table has the compute type. It is in shared
-// memory, made by the block that uses it: a table of all positions, made by a separate kernel,
-// would be as much work, but would take a second launch, and would be written to memory and read
-// back by every head. Where no two rows share a position the block's table saves no sines and
-// cosines; its rows still share the frequencies. The stack that the compiler reports for these
-// kernels is CUDA's own, for the sine of a very large angle; nothing is spilled.
-//
-// v3: whole turns do not matter, so an angle is a 64-bit number that counts 2^-64 turns. The angle
-// of position 1, times a position, wraps around as the angle itself does, and is wrong by half a
-// unit per position: 2^-33 turns at position 2^32. Where T is double, positions may be larger or
-// are more than 2^30, theta is below 1 or d_k above 256, v2 is launched instead.
-//
-// Positions are in device memory: the kernel finds those out of range, for which the host waits
-// (device_error.cuh). Their rows become NaN, as a launch in a graph cannot report errors.
 #include "dependent_launch.cuh"
 #include "export.cuh"
 #include "launch.cuh"
@@ -40,6 +21,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+
+// Positions are in device memory: the kernel finds those out of range, for which the host waits
+// (device_error.cuh). Their rows become NaN, as a launch in a graph cannot report errors.
+//
+// The stack that the compiler reports for v1 and v2 is CUDA's own, for the sine of a very large
+// angle; nothing is spilled.
 
 namespace prenorm::cuda {
 namespace {
@@ -108,6 +95,12 @@ __global__ void rope_v1(RopeHeads<T> h) {
 }
 
 // ---- v2: one block some positions ---------------------------------------------------------------
+//
+// Angles are float64 whatever T is; the table has the compute type. It is in shared memory, made by
+// the block that uses it: a table of all positions, made by a separate kernel, would be as much
+// work, but would take a second launch, and would be written to memory and read back by every head.
+// Where no two rows share a position the block's table saves no sines and cosines; its rows still
+// share the frequencies. x moves 16 bytes at a time, four in flight per thread.
 
 constexpr int v2_threads = 256, v2_pairs = 64, v2_rotations = 1024;
 
@@ -240,6 +233,12 @@ void rope_heads_v2(const RopeHeads<T>& heads, Stream stream) {
 }
 
 // ---- v3: angles in turns, as integers -----------------------------------------------------------
+//
+// Whole turns do not matter, so an angle is a 64-bit number that counts 2^-64 turns. The angle of
+// position 1, times a position, wraps around as the angle itself does, and is wrong by half a unit
+// per position: 2^-33 turns at position 2^32. A thread makes the rotations of its vectors, of up to
+// four heads, while these are on their way. Where T is double, positions may be larger or are more
+// than 2^30, theta is below 1 or d_k above 256, v2 is launched instead.
 
 constexpr int v3_threads = 256, v3_pairs = 128;
 constexpr int v3_vectors = 4;  // of a thread: in flight, or in turn where heads are few

@@ -1,37 +1,25 @@
 // Softmax along any axis on the GPU. Equation, shapes and errors: reference/softmax.hpp.
 //
-//   v1  one thread per slice        the formula as three loops: x is read three times
-//   v2  one block per slice         coalesced on the last axis
-//   v3  slice kept on chip          one read and one write, 16 bytes at a time   <- launched
-//         last axis, to 48 KiB      in shared memory, the next row on its way (softmax_rows.cu)
-//         last axis, longer         in registers and shared memory of a cluster of blocks, to 1 MiB
-//                                                                           (softmax_long_rows.cu)
-//         another axis              in shared memory of a block or a cluster, in tiles of
-//                                   neighbouring columns (softmax_columns.cu)
-//       what no cluster holds       maximum and sum in one pass, the result in a second
+//   v1  one thread per slice   the formula as three loops: x is read three times
+//   v2  one block per slice    coalesced on the last axis
+//   v3  slice kept on chip     one read and one write, 16 bytes at a time          <- launched
 //
 // Counts of softmax, float32: 128 rows of 1024 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
 //   v1         1        32 (4)         32 (4)      16          1           -         0         0
 //   v2         1             4              4       2          1           1       512     22528
 //   v3         1            16             16       1          1           4         0      1280
-// Counts of softmax_axis_0, float32: 256 columns of 512 (docs/profile.md)
-//       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
-//   v1         1             4              4       2          1           -         0         0
-//   v2         1        32 (4)         32 (4)      16          1           1      1024     45056
-//   v3         1            16             16       1          1  3.63 (3.61)        24      1408
 //
-// Kernels of v3 but the one for short rows have two blocks on a multiprocessor where both fit:
-// while one reduces, the other loads or stores. Measured on NVIDIA H200: v2 17.5 times as fast as
-// v1, what is launched 1.99 times as fast as v2 (cpu_softmax_last_axis, float32).
-//
-// Hard values. The search for the maximum begins at the lowest finite number. So a slice that is
-// all -infinity has exp(-infinity) = 0 everywhere and gives 0/0, and one with +infinity or NaN has
-// a NaN in its sum. Elements beyond a slice's end are taken as -infinity, which adds nothing.
+// Measured on NVIDIA H200: v2 17.5 times as fast as v1, what is launched 1.99 times as fast as v2
+// (cpu_softmax_last_axis, float32).
 #include "export.cuh"
 #include "launch.cuh"
 #include "softmax.cuh"
 #include "softmax_spans.cuh"
+
+// Hard values. The search for the maximum begins at the lowest finite number. So a slice that is
+// all -infinity has exp(-infinity) = 0 everywhere and gives 0/0, and one with +infinity or NaN has
+// a NaN in its sum. Elements beyond a slice's end are taken as -infinity, which adds nothing.
 
 namespace prenorm::cuda {
 namespace {
@@ -113,6 +101,16 @@ void launch_softmax_v2(View<const T> x, std::int64_t dim, Stream stream, View<T>
 }
 
 // ---- v3: slice kept on chip ---------------------------------------------------------------------
+//
+//   last axis, to 48 KiB    in shared memory, the next row on its way (softmax_rows.cu)
+//   last axis, longer       in registers and shared memory of a cluster of blocks, to 1 MiB
+//                                                                         (softmax_long_rows.cu)
+//   another axis            in shared memory of a block or a cluster, in tiles of neighbouring
+//                           columns (softmax_columns.cu)
+//   what no cluster holds   maximum and sum in one pass, the result in a second
+//
+// All but the one for short rows have two blocks on a multiprocessor where both fit: while one
+// reduces, the other loads or stores.
 
 template <class T>
 void launch_softmax(View<const T> x, std::int64_t dim, Stream stream, View<T> y) {

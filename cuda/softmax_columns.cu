@@ -7,12 +7,6 @@
 // more blocks would wait for each other. Longer tiles leave room for one of 512, and become 32
 // bytes wide, the least that memory moves. On a device with 227 KiB for a block 57344 rows fit.
 //
-// The grid is what runs at the same time, and a cluster takes tile after tile. A thread keeps
-// vectors of its own, so that it needs no barrier to fetch the next tile's. What fits beside the
-// present tile is fetched at once; each other vector when the one before it in its place has been
-// stored. Each warp has a maximum of its own, which its exponentials are of. So warps and blocks
-// meet once for each tile, to exchange pairs of a maximum and a sum.
-//
 // What does not fit, in longer columns or on devices without clusters, is read in two passes: one
 // for maximum and sum, one for the result, which goes backwards, as what was read last may still be
 // cached.
@@ -90,6 +84,12 @@ __device__ void load_rows(Vector<T, N> (&a)[count], const T* from, std::int64_t 
   }
 }
 
+/// The grid is what runs at the same time, and a cluster takes tile after tile. A thread keeps
+/// vectors of its own, so that it needs no barrier to fetch the next tile's. What fits beside the
+/// present tile is fetched at once; each other vector when the one before it in its place has been
+/// stored. Each warp has a maximum of its own, which its exponentials are of. So warps and blocks
+/// meet once for each tile, to exchange pairs of a maximum and a sum.
+///
 /// A block is threads (x, y): x hold neighbouring columns, N each; y share them, thread y the rows
 /// y, y + blockDim.y, ... of the block's part: first the rows that are `streamed`, which are read
 /// twice, then those that are kept. x is a power of two, at most 32, and the block is of whole

@@ -2,12 +2,9 @@
 // Equations, shapes and errors: reference/transformer_block.hpp. Its parts: rmsnorm.cu,
 // multihead_self_attention.cu, feed_forward.cu.
 //
-//   v1               the reference's steps, each by its first version; the residual sums by a
-//                    kernel of their own
-//   v2               each part's launched version; the product before a residual sum adds the
-//                    residual, so the sum is rounded once                <- launched
-//   batch_invariant  v2 with the batch-invariant product of linear.cu: a sequence has the same bits
-//                    alone and inside a batch (multihead_self_attention.cu says more)
+//   v1               the reference's steps, each by its first version; sums by an own kernel
+//   v2               launched versions; a product adds the residual, rounded once  <- launched
+//   batch_invariant  v2, but a sequence has the same bits alone and in any batch (linear.cu)
 //
 // Counts of block, bfloat16: 2 sequences of 64 (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -15,7 +12,13 @@
 //   v2        12   2.64 (2.44)    3.57 (3.08)    6.55       3.78        1.01       844      1728
 //
 // The gain of each step has not been measured on a device yet.
-//
+#include "export.cuh"
+#include "launch.cuh"
+#include "transformer_block.cuh"
+#include "types.cuh"
+#include "versions.cuh"
+#include "workspace.cuh"
+
 // The kernels of v2, in this order and no others. "attention" and its neighbours are those of
 // multihead_self_attention.cu:
 //
@@ -27,12 +30,6 @@
 //                                rmsnorm, product with w1, activation_v2, product + y
 //
 // The positions are 0, 1, ..., so none can be out of range, and nothing waits for the device.
-#include "export.cuh"
-#include "launch.cuh"
-#include "transformer_block.cuh"
-#include "types.cuh"
-#include "versions.cuh"
-#include "workspace.cuh"
 
 namespace prenorm::cuda {
 namespace {

@@ -3,8 +3,7 @@
 // linear.cu.
 //
 //   v1               the reference's steps, each by its first version
-//   v2               each part's launched version; the stream stays in one place, to which every
-//                    block adds                                          <- launched
+//   v2               launched versions; every block adds to one stream in place    <- launched
 //   batch_invariant  as in transformer_block.cu
 //
 // Counts of lm, bfloat16: 2 sequences of 64, 2 layers (docs/profile.md)
@@ -13,10 +12,6 @@
 //   v2        27   2.53 (2.37)     3.51 (2.9)    4.89       2.67           1      2200      4101
 //
 // The gain of each step has not been measured on a device yet.
-//
-// The kernels of v2, in this order: embedding, for each layer those of transformer_block, rmsnorm,
-// product. They are enqueued as one chain. Only then does the host wait, for the first kernel to
-// say whether it has found an id out of range.
 #include "export.cuh"
 #include "transformer_block.cuh"
 #include "versions.cuh"
@@ -30,6 +25,9 @@ namespace {
 Workspace residual_stream("transformer_lm: the residual stream");  // [rows, d_model]
 Workspace final_rows("transformer_lm: the final norm");            // [rows, d_model]
 
+/// The kernels of v2, in this order: embedding, for each layer those of transformer_block, rmsnorm,
+/// product. They are enqueued as one chain. Only then does the host wait, for the first kernel to
+/// say whether it has found an id out of range.
 template <class V>
 struct Model {
   template <class T>

@@ -116,6 +116,14 @@ def test_a_change_of_the_counts_makes_them_stale(own, old, new):
     assert [path.name for path in ladders.write(own)] == ["linear.cu", "profile.md"]
 
 
+def test_heads_are_short():
+    """What a kernel file is, its versions and their counts; the rest stands where it happens."""
+    heads = {path.name: path.read_text().partition("\n#")[0].count("\n") + 1
+             for path in (ROOT / "cuda").glob("*.cu")}
+    most = dict.fromkeys(heads, 15) | {"linear.cu": 18}  # six versions
+    assert {name: lines for name, lines in heads.items() if lines > most[name]} == {}
+
+
 def test_as_a_command(tmp_path):
     for name in ("cuda", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
