@@ -25,7 +25,8 @@ set(softmax_objects
     $<TARGET_OBJECTS:test_main> $<FILTER:$<TARGET_OBJECTS:test_kernels>,INCLUDE,/test_cuda_softmax\\.cpp>)
 set(hopper_objects)
 if(NOT PRENORM_SANITIZE)
-  set(hopper_objects $<TARGET_OBJECTS:test_main> $<TARGET_OBJECTS:test_attention_wgmma>)
+  set(hopper_objects $<TARGET_OBJECTS:test_main> $<TARGET_OBJECTS:test_attention_wgmma>
+      $<TARGET_OBJECTS:test_linear_wgmma>)
 endif()
 
 set(environment

@@ -3,8 +3,9 @@
 # slow labels: unit emulated
 """Mistakes planted in kernels by text are caught by the tests of these kernels, which pass without them:
 in softmax v3 those that only show in rows that are long, not aligned, or shared by a cluster
-(test_cuda_softmax.cpp); in attention v4 with the model of Hopper's instructions
-(test_attention_wgmma.cpp), those in the rings' second turn only where a stage is used again."""
+(test_cuda_softmax.cpp); with the model of Hopper's instructions in the product's v5
+(test_linear_wgmma.cpp) and in attention v4 (test_attention_wgmma.cpp), those in the rings' second turn
+only where a stage is used again."""
 
 import os
 import re
@@ -113,6 +114,26 @@ ITEMS = {
     "a_stage_for_all_items": ("_consumer", "const std::uint64_t q = tile_at(q_, items_);",
                               "const std::uint64_t q = q_;"),
 }
+# In the product's v5: (file, old text, new text).
+PRODUCT = {
+    "a_stage_too_early": ("linear_wgmma.cu", "    wait(shared.full[stage.index], stage.parity);\n", ""),
+    "a_stage_is_filled_too_early": (
+        "linear_wgmma.cuh", "      wait(shared.empty[stage.index], stage.parity ^ 1);\n", ""),
+    "released_while_it_is_read": ("linear_wgmma.cu", "      wgmma_wait<1>();\n", ""),
+    "the_last_stage_is_not_released": ("linear_wgmma.cu", "  fence_registers(sum);\n  release(before);\n",
+                                       "  fence_registers(sum);\n"),
+    "operands_are_exchanged": ("linear_wgmma.cu", "x + 2 * step, weight + 2 * step",
+                               "weight + 2 * step, x + 2 * step"),
+    "the_other_consumer_s_rows": ("linear_wgmma.cu", "[at.consumer * consumer_rows]",
+                                  "[(1 - at.consumer) * consumer_rows]"),
+    "sums_go_on_from_the_last_tile": ("linear_wgmma.cu", "round > 0 || step > 0", "true"),
+    "the_tail_of_the_terms_is_left_out": ("linear_wgmma.cu", "ceil_div(p.d_in, depth)", "p.d_in / depth"),
+    "the_first_box_of_the_weight_twice": ("linear_wgmma.cuh", "column + tile_columns / 2", "column"),
+    "the_weight_for_the_gate": ("linear_wgmma.cuh", "maps.weight[gated ? 1 : 0]", "maps.weight[0]"),
+    "stored_over_what_is_on_its_way": (
+        "linear_wgmma.cu",
+        "    if (at.lane == 0) ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<1>());\n", ""),
+}
 
 
 def plant(path, old, new):
@@ -159,14 +180,24 @@ def softmax_tests(tmp_path_factory):
 
 @pytest.fixture
 def hopper_tests(tmp_path):
-    """hopper_tests(file, old, new): the tests with this change of v4."""
-    def build(file, old, new):
-        for path in (*(ROOT / "cuda").glob("attention_wgmma*"), ROOT / "cuda/warpgroups.cuh"):
+    """hopper_tests(kernel, file, old, new): the tests of attention or linear with this change."""
+    def build(kernel, file, old, new):
+        for path in (*(ROOT / "cuda").glob(f"{kernel}_wgmma*"), ROOT / "cuda/warpgroups.cuh"):
             (tmp_path / path.name).write_text(path.read_text())
-        plant(tmp_path / (f"{file}.cuh" if file[0] != "_" else f"attention_wgmma{file}.cuh"), old, new)
-        objects = [each for each in OBJECTS.split(":") if "attention_wgmma.cu" not in each]
-        return program_of(tmp_path, ["attention_wgmma.cu"], objects, f"-I{ROOT}/tests/cuda/hopper",
+        plant(tmp_path / file, old, new)
+        objects = [each for each in OBJECTS.split(":") if f"{kernel}_wgmma.cu" not in each
+                   and ("_wgmma.dir/" not in each or f"test_{kernel}_wgmma.dir/" in each)]
+        return program_of(tmp_path, [f"{kernel}_wgmma.cu"], objects, f"-I{ROOT}/tests/cuda/hopper",
                           f"-I{ROOT}/cuda")
+    return build
+
+
+@pytest.fixture
+def attention_tests(hopper_tests):
+    """attention_tests(file, old, new), the file without attention_wgmma."""
+    def build(file, old, new):
+        return hopper_tests("attention", f"attention_wgmma{file}.cuh" if file[0] == "_" else f"{file}.cuh",
+                            old, new)
     return build
 
 
@@ -193,25 +224,31 @@ def test_a_mistake_in_softmax_is_found(softmax_tests, name):
 
 @with_hopper
 @pytest.mark.parametrize("name", slow_but({"parity_stays"}, RINGS))
-def test_the_second_turn_is_seen_only_where_there_is_one(hopper_tests, name):
-    tests = hopper_tests(*RINGS[name])
+def test_the_second_turn_is_seen_only_where_there_is_one(attention_tests, name):
+    tests = attention_tests(*RINGS[name])
     assert passes_hopper(tests, "each_stage_is_used_once")
     assert not passes_hopper(tests, "stages_are_used_again")
 
 
 @with_hopper
 @pytest.mark.parametrize("name", slow_but({"causal_by_one_more"}, OTHERS))
-def test_other_mistakes_in_attention_are_found(hopper_tests, name):
-    assert not passes_hopper(hopper_tests(*OTHERS[name]), "stages_are_used_again")
+def test_other_mistakes_in_attention_are_found(attention_tests, name):
+    assert not passes_hopper(attention_tests(*OTHERS[name]), "stages_are_used_again")
 
 
 @with_hopper
 @pytest.mark.parametrize("name", slow_but({"values_are_not_rescaled"}, GROWS))
-def test_mistakes_where_scores_grow_are_found(hopper_tests, name):
-    assert not passes(hopper_tests(*GROWS[name]), "hopper_attention/hard_values")
+def test_mistakes_where_scores_grow_are_found(attention_tests, name):
+    assert not passes(attention_tests(*GROWS[name]), "hopper_attention/hard_values")
 
 
 @with_hopper
 @pytest.mark.parametrize("name", slow_but({"a_stage_for_all_items"}, ITEMS))
-def test_mistakes_between_items_are_found(hopper_tests, name):
-    assert not passes_hopper(hopper_tests(*ITEMS[name]), "items_follow_each_other")
+def test_mistakes_between_items_are_found(attention_tests, name):
+    assert not passes_hopper(attention_tests(*ITEMS[name]), "items_follow_each_other")
+
+
+@with_hopper
+@pytest.mark.parametrize("name", slow_but({"sums_go_on_from_the_last_tile"}, PRODUCT))
+def test_mistakes_in_the_product_are_found(hopper_tests, name):
+    assert not passes(hopper_tests("linear", *PRODUCT[name]), "hopper_product/sizes_that_tiles_do_not_divide")
