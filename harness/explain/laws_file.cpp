@@ -40,20 +40,26 @@ std::map<std::string, Words> lists_in(const toml::node_view<const toml::node>& n
   return lists;
 }
 
+/// A table's entries in the order of the file; none where there is no such table.
 template <class T>
 std::vector<T> each_of(const toml::node_view<const toml::node>& node,
-                       T (*make)(const toml::node_view<const toml::node>&)) {
+                       T (*make)(const std::string&, const toml::node_view<const toml::node>&)) {
+  std::vector<std::pair<std::string, const toml::node*>> entries;
+  if (node.is_table()) {
+    for (const auto& [name, value] : *node.as_table())
+      entries.emplace_back(std::string(name), &value);
+  }
+  std::ranges::sort(entries, {}, [](const auto& each) { return each.second->source().begin.line; });
   std::vector<T> all;
-  if (!node.is_array()) return all;
-  for (const toml::node& each : *node.as_array()) {
-    all.push_back(make(toml::node_view<const toml::node>(each)));
+  for (const auto& [name, value] : entries) {
+    all.push_back(make(name, toml::node_view<const toml::node>(*value)));
   }
   return all;
 }
 
-Law law_of(const toml::node_view<const toml::node>& node) {
+Law law_of(const std::string& name, const toml::node_view<const toml::node>& node) {
   const auto text = [&](const char* key) { return node[key].value_or<std::string>(""); };
-  return {text("name"),
+  return {name,
           text("says"),
           text("breach"),
           list_of(node["terms"]),
@@ -62,8 +68,8 @@ Law law_of(const toml::node_view<const toml::node>& node) {
           node["then"] ? text_of(*node["then"].node()) : ""};
 }
 
-Probe probe_of(const toml::node_view<const toml::node>& node) {
-  return {node["where"].value_or<std::string>(""), list_of(node["terms"]), setting_of(node["at"])};
+Probe probe_of(const std::string& where, const toml::node_view<const toml::node>& node) {
+  return {where, list_of(node["terms"]), setting_of(node["at"])};
 }
 
 std::vector<Laws> read_laws() {

@@ -140,7 +140,7 @@ def laws(problem):
     """What holds for every right implementation: Laws, without those about an input that the problem
     does not have. harness/explain/laws/README.md says how they are written."""
     every = (tomllib.loads(path.read_text()) for path in sorted((home() / "share/prenorm/laws").glob("*.toml")))
-    found = next((table["law"] for table in every if problem in table["problems"]), [])
+    found = next((table["law"].values() for table in every if problem in table["problems"]), [])
     inputs = set(re.findall(r"(\w+)\[", fixture(problem).signature))
     return Laws(each for each in found if set(each.get("change", {})) <= inputs)
 

@@ -135,7 +135,7 @@ def test_laws_and_labels_speak_of_the_same_terms():
     declared = {}
     for path in sorted((run.ROOT / "harness/explain/laws").glob("*.toml")):
         laws = tomllib.loads(path.read_text())
-        used = {term for kind in ("law", "right_where", "wrong_where") for one in laws.get(kind, [])
+        used = {term for kind in ("law", "right_where", "wrong_where") for one in laws.get(kind, {}).values()
                 for term in one["terms"]}
         assert used <= set(laws["terms"]), path.name
         declared |= {problem: set(laws["terms"]) for problem in laws["problems"]}
