@@ -62,6 +62,11 @@ void take_member(const Json& json, std::optional<T>& value) {
 
 #define PRENORM_JSON_TO(member) nlohmann_json_j[#member] = member_json(nlohmann_json_t.member);
 #define PRENORM_JSON_FROM(member) take_member(nlohmann_json_j.at(#member), nlohmann_json_t.member);
+#define PRENORM_JSON_TO_RARE(member) \
+  if (nlohmann_json_t.member != nlohmann_json_usual.member) PRENORM_JSON_TO(member)
+#define PRENORM_JSON_FROM_RARE(member) \
+  if (nlohmann_json_j.contains(#member)) PRENORM_JSON_FROM(member)
+#define PRENORM_JSON_LIST(...) __VA_ARGS__
 
 /// Defines what Json converts a struct by, `Json(value)` and `object.get_to(value)`: an object of
 /// its members, in this order. nlohmann's macro (3.11) serves only nlohmann::json, which sorts
@@ -72,6 +77,18 @@ void take_member(const Json& json, std::optional<T>& value) {
   }                                                                           \
   inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) { \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(PRENORM_JSON_FROM, __VA_ARGS__)) \
+  }
+
+/// The same where further members, the last ones, are left out while they have their usual value.
+#define PRENORM_JSON_WITH_RARE(Type, members, ...)                            \
+  inline void to_json(Json& nlohmann_json_j, const Type& nlohmann_json_t) {   \
+    const Type nlohmann_json_usual{};                                         \
+    NLOHMANN_JSON_PASTE(PRENORM_JSON_TO, PRENORM_JSON_LIST members)           \
+    NLOHMANN_JSON_PASTE(PRENORM_JSON_TO_RARE, __VA_ARGS__)                    \
+  }                                                                           \
+  inline void from_json(const Json& nlohmann_json_j, Type& nlohmann_json_t) { \
+    NLOHMANN_JSON_PASTE(PRENORM_JSON_FROM, PRENORM_JSON_LIST members)         \
+    NLOHMANN_JSON_PASTE(PRENORM_JSON_FROM_RARE, __VA_ARGS__)                  \
   }
 
 }  // namespace prenorm::harness

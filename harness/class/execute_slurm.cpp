@@ -47,17 +47,7 @@ struct Array {
   }
 };
 
-void to_json(Json& object, const Array& array) {
-  object = {{"name", array.name}, {"job", array.job}, {"tasks", array.tasks}};
-  if (!array.not_on.empty()) object["not_on"] = array.not_on;
-}
-
-void from_json(const Json& object, Array& array) {
-  object.at("name").get_to(array.name);
-  object.at("job").get_to(array.job);
-  object.at("tasks").get_to(array.tasks);
-  if (object.contains("not_on")) object.at("not_on").get_to(array.not_on);
-}
+PRENORM_JSON_WITH_RARE(Array, (name, job, tasks), not_on)
 
 /// The nodes that the user excludes, and these: of two such options sbatch takes the last.
 std::string excluded(const std::vector<std::string>& options, const std::set<std::string>& nodes) {

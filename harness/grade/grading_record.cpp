@@ -33,54 +33,8 @@ void from_json(const Json& record, Property& property) {
   property = {record.at(0), record.at(1), record.at(2), record.at(3)};
 }
 
-void to_json(Json& record, const FailureText& told) {
-  record = {{"sizes", told.sizes},     {"description", told.description},
-            {"numbers", told.numbers}, {"hint", told.hint},
-            {"snippet", told.snippet}, {"elements", told.elements},
-            {"refusal", told.refusal}};
-  if (told.late) record["late"] = true;
-  if (!told.alone.empty()) record["alone"] = told.alone;
-  if (!told.not_repeated.empty()) record["not_repeated"] = told.not_repeated;
-  if (told.cause != Causes::none) record["cause"] = told.cause;
-}
-
-void from_json(const Json& record, FailureText& told) {
-  record.at("sizes").get_to(told.sizes);
-  record.at("description").get_to(told.description);
-  record.at("numbers").get_to(told.numbers);
-  record.at("hint").get_to(told.hint);
-  record.at("elements").get_to(told.elements);
-  record.at("snippet").get_to(told.snippet);
-  record.at("refusal").get_to(told.refusal);
-  told.late = record.value("late", false);
-  told.alone = record.value("alone", "");
-  told.not_repeated = record.value("not_repeated", "");
-  told.cause = record.value("cause", Causes::none);
-}
-
-void to_json(Json& record, const GradedGroup& group) {
-  record = {{"name", group.name},
-            {"hidden", group.hidden},
-            {"share", group.share},
-            {"passed", group.passed},
-            {"total", group.total},
-            {"hidden_passed", group.hidden_passed},
-            {"hidden_total", group.hidden_total},
-            {"earned", group.earned}};
-  if (!group.lost_by.empty()) record["lost_by"] = group.lost_by;
-}
-
-void from_json(const Json& record, GradedGroup& group) {
-  record.at("name").get_to(group.name);
-  record.at("hidden").get_to(group.hidden);
-  record.at("share").get_to(group.share);
-  record.at("passed").get_to(group.passed);
-  record.at("total").get_to(group.total);
-  record.at("hidden_passed").get_to(group.hidden_passed);
-  record.at("hidden_total").get_to(group.hidden_total);
-  record.at("earned").get_to(group.earned);
-  group.lost_by = record.value("lost_by", "");
-}
+PRENORM_JSON_WITH_RARE(FailureText, (sizes, description, numbers, hint, snippet, elements, refusal),
+                       late, alone, not_repeated, cause)
 
 void to_json(Json& record, const GradedCase& graded) {
   record = {{"result", graded.result},      {"hidden", graded.hidden},

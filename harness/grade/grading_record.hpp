@@ -11,10 +11,9 @@ PRENORM_JSON(KernelProfile, kernel, launches, requests, sectors, ideal_sectors, 
              wavefronts, ideal_wavefronts, worst)
 PRENORM_JSON(CallProfile, problem, case_name, least_bytes, kernels)
 PRENORM_JSON(GradedCase::Secret, result, from, shapes)
-
-/// A group without `lost_by` where that is empty.
-void to_json(Json& record, const GradedGroup& group);
-void from_json(const Json& record, GradedGroup& group);
+PRENORM_JSON_WITH_RARE(GradedGroup,
+                       (name, hidden, share, passed, total, hidden_passed, hidden_total, earned),
+                       lost_by)
 
 /// A case with all that is known of it; secret where it is hidden.
 void to_json(Json& record, const GradedCase& graded);
