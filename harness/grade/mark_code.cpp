@@ -50,7 +50,8 @@ class Run {
         on_device_(workers.front().on_device()),
         // A device takes one call at a time.
         askers_(on_device_ ? 1 : exam.options.jobs),
-        pools_(make_pools(exam.options.jobs)) {
+        pools_(make_pools(exam.options.jobs)),
+        standings_(exam.parts.size()) {
     for (const ExamPart& part : exam.parts) {
       const auto give = [&submission, &part](LoadedCase& loaded) {
         submission.adapters.give(part.problem, loaded);
@@ -59,16 +60,7 @@ class Run {
       if (!workers.front().function_for(part.problem).empty()) solved_.insert(part.problem);
       cases_ += part.cases.size();
     }
-    losses_.resize(exam.parts.size());
-    left_.resize(exam.parts.size());
-    largest_.resize(exam.parts.size());
-    launches_.resize(exam.parts.size());
-    too_large_.resize(exam.parts.size(), std::numeric_limits<std::int64_t>::max());
-    printed_.resize(exam.parts.size());
-    failed_.resize(exam.parts.size());
     clues_.resize(exam.parts.size());
-    changed_.resize(exam.parts.size());
-    calls_.resize(exam.parts.size(), calls_with_other_axes);
     seats_.resize(std::max(1u, askers_));
     for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
       seats_[i].solution = std::move(workers[i]);
@@ -111,9 +103,9 @@ class Run {
   std::vector<CallProfile> profiles() {
     std::vector<CallProfile> profiles;
     for (std::size_t i = 0; i < exam_.parts.size(); ++i) {
-      if (!largest_[i] || budget_.spent()) continue;
+      if (!standings_[i].largest || budget_.spent()) continue;
       const ExamPart& part = exam_.parts[i];
-      LoadedCase loaded = markers_[i]->load(*largest_[i]);
+      LoadedCase loaded = markers_[i]->load(*standings_[i].largest);
       submission_.adapters.give(part.problem, loaded);
       Solution solution = submission_.solution();
       solution.limit_end(budget_.end());
@@ -131,9 +123,10 @@ class Run {
   /// Of problems that overwrite an input where the rubric does not mind.
   std::vector<std::string> changed_inputs() const {
     std::vector<std::string> notes;
-    for (std::size_t i = 0; i < changed_.size(); ++i) {
-      if (changed_[i].empty()) continue;
-      const std::vector<std::string> inputs(changed_[i].begin(), changed_[i].end());
+    for (std::size_t i = 0; i < standings_.size(); ++i) {
+      const std::set<std::string>& changed = standings_[i].changed;
+      if (changed.empty()) continue;
+      const std::vector<std::string> inputs(changed.begin(), changed.end());
       notes.push_back(
           fmt::format("{} overwrites its input {}: no points are lost here, but whoever "
                       "calls it may still need that",
@@ -176,6 +169,21 @@ class Run {
         .give = [&](LoadedCase& loaded) { submission_.adapters.give(problem, loaded); }};
     return clues_to(problem, signature, dtype, witness);
   }
+
+  /// What is known of a problem so far.
+  struct Standing {
+    Losses losses;
+    int calls = calls_with_other_axes;  // that may still be made
+    std::vector<std::size_t> left;      // cases to be asked
+    std::vector<std::size_t> failed;    // cases that may be asked again alone
+    std::size_t printed = 0;            // bytes
+    std::set<std::string> changed;      // inputs that visible cases changed
+    bool launches = false;              // it has launched a kernel of the emulator's
+    /// Elements of what took the emulator too long.
+    std::int64_t too_large = std::numeric_limits<std::int64_t>::max();
+    /// The largest visible case that passed with launches, of those that take no time to profile.
+    std::optional<std::size_t> largest;
+  };
 
   /// A thread's worker.
   struct Seat {
@@ -261,15 +269,15 @@ class Run {
     std::vector<std::size_t> waiting = smallest_first();
     std::size_t count = 0;
     for (const std::size_t i : waiting) {
-      left_[i] = order_of(exam_.parts[i], hidden);
-      count += left_[i].size();
+      standings_[i].left = order_of(exam_.parts[i], hidden);
+      count += standings_[i].left.size();
     }
     budget_.begin_kind(count, cases_ - asked_);
     while (!waiting.empty()) {
       budget_.begin_round(waiting.size(), askers_);
       in_parallel(waiting.size(), askers_,
                   [&](std::size_t turn, std::size_t thread) { take_turn(waiting[turn], thread); });
-      std::erase_if(waiting, [&](std::size_t i) { return left_[i].empty(); });
+      std::erase_if(waiting, [&](std::size_t i) { return standings_[i].left.empty(); });
     }
   }
 
@@ -277,7 +285,7 @@ class Run {
   void take_turn(std::size_t i, std::size_t thread) {
     const ExamPart& part = exam_.parts[i];
     const Clock::time_point end = budget_.next_turn();
-    std::vector<std::size_t>& left = left_[i];
+    std::vector<std::size_t>& left = standings_[i].left;
     if (left.empty()) return;
     Solution& solution = fresh_worker(thread);
     const std::optional<Result> why = cannot_run(part.problem, solution);
@@ -299,13 +307,16 @@ class Run {
     const ExamPart& part = exam_.parts[i];
     const ExamCase& exam_case = part.cases[number];
     Marker& marker = *markers_[i];
+    Standing& standing = standings_[i];
     if (!marker.can_be_asked(number)) return;
     if (cannot_be_asked(part.problem, marker.info(number))) {
       return marker.leave_out(number, &Marks::cannot_be_asked);
     }
     const std::int64_t elements = marker.info(number).elements();
-    if (elements >= too_large_[i]) return marker.leave_out(number, &Marks::too_large);
-    if (losses_[i].too_many_for(exam_case)) return marker.add(number, losses_[i].not_run());
+    if (elements >= standing.too_large) return marker.leave_out(number, &Marks::too_large);
+    if (standing.losses.too_many_for(exam_case)) {
+      return marker.add(number, standing.losses.not_run());
+    }
     if (budget_.spent()) {
       ++too_late_;
       return marker.add(number, not_run_in_time(exam_case.hidden));
@@ -315,8 +326,8 @@ class Run {
     submission_.adapters.give(part.problem, loaded);
     std::vector<Tensor> outputs;
     // A project may have CUDA sources, and compute without them: that is not slower than C++.
-    const bool large = launches_[i] != 0 && is_large(elements);
-    const bool shorter = large || losses_[i].timed_out();
+    const bool large = standing.launches && is_large(elements);
+    const bool shorter = large || standing.losses.timed_out();
     Solution& solution = *seats_[thread].solution;
     solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
     const auto start = Clock::now();
@@ -331,12 +342,12 @@ class Run {
       result.message = "launches no kernel, which this rubric requires";
     }
     if (large && result.status == Status::timeout) {
-      too_large_[i] = elements;
+      standing.too_large = elements;
       return marker.leave_out(number, &Marks::too_large);
     }
     const bool late = result.status == Status::timeout && budget_.spent();
     too_late_ += late ? 1 : 0;
-    if (submission_.emulated && result.launches > 0) launches_[i] = 1;
+    if (submission_.emulated && result.launches > 0) standing.launches = true;
     result.message = submission_.told(result.message);
     result.printed = exam_case.hidden ? "" : kept(i, submission_.told(result.printed));
     if (shorter && !late && result.status == Status::timeout) {
@@ -346,25 +357,26 @@ class Run {
         result.status == Status::incorrect_numerical || result.status == Status::runtime_error;
     if (fails && !exam_case.hidden && !loaded.info.error && solution.running() &&
         loaded.info.elements() <= most_elements_alone) {
-      failed_[i].push_back(number);
+      standing.failed.push_back(number);
     }
     if (!late) {
       const bool slow = seconds_since(start) > share_after_timeout * call_limit_;
-      losses_[i].add(exam_case, result, slow, submission_.slow_to_start() && !solution.running());
+      standing.losses.add(exam_case, result, slow,
+                          submission_.slow_to_start() && !solution.running());
     }
     std::string hint, snippet;
     if (!exam_case.hidden && result.status != Status::passed) {
-      hint = axes_hint(part.problem, signature, loaded, result, solution, calls_[i]);
+      hint = axes_hint(part.problem, signature, loaded, result, solution, standing.calls);
       if (submission_.kind == SubmissionKind::python) {
         snippet = snippets_.of(part.problem, signature, loaded, *exam_case.stored, result);
       }
     }
     const bool hidden = exam_case.hidden;
     if (!hidden && exam_.rubric.inputs_may_change && result.changed_input) {
-      changed_[i].insert(signature.inputs[*result.changed_input].name);
+      standing.changed.insert(signature.inputs[*result.changed_input].name);
     }
     if (!hidden && !large && result.status == Status::passed && result.launches > 0) {
-      std::optional<std::size_t>& largest = largest_[i];
+      std::optional<std::size_t>& largest = standing.largest;
       if (!largest || marker.info(number).elements() > marker.info(*largest).elements()) {
         largest = number;
       }
@@ -378,7 +390,7 @@ class Run {
   void ask_alone(std::size_t i, std::size_t thread) {
     const ExamPart& part = exam_.parts[i];
     Marker& marker = *markers_[i];
-    for (const std::size_t number : marker.simplest(failed_[i], most_asked_alone)) {
+    for (const std::size_t number : marker.simplest(standings_[i].failed, most_asked_alone)) {
       if (budget_.spent()) return;
       LoadedCase loaded = marker.load(number);
       submission_.adapters.give(part.problem, loaded);
@@ -401,7 +413,7 @@ class Run {
   /// What a case printed, unless others of the problem have printed much before; of hidden cases
   /// nothing is kept, for their inputs may be in it.
   std::string kept(std::size_t i, const std::string& printed) {
-    return (printed_[i] += printed.size()) <= most_printed ? printed : "";
+    return (standings_[i].printed += printed.size()) <= most_printed ? printed : "";
   }
 
   Result not_run_in_time(bool hidden) const {
@@ -449,18 +461,9 @@ class Run {
   unsigned askers_ = 1;           // threads
   std::vector<SolutionPool> pools_;
   std::vector<std::unique_ptr<Marker>> markers_;
-  std::vector<Losses> losses_;                  // one for each problem
-  std::vector<int> calls_;                      // likewise: that may still be made with other axes
-  std::vector<std::vector<std::size_t>> left_;  // likewise: cases to be asked
-  std::vector<std::size_t> printed_;            // likewise: bytes
-  std::vector<std::set<std::string>> changed_;  // likewise: inputs that visible cases changed
-  std::vector<std::vector<std::size_t>> failed_;  // likewise: that may be asked again alone
-  std::vector<std::int64_t> too_large_;  // likewise, elements of what took the emulator too long
-  std::vector<char> launches_;  // likewise: whether it has launched a kernel of the emulator's
-  /// Likewise: the largest visible case that passed so, of those that take no time to profile.
-  std::vector<std::optional<std::size_t>> largest_;
-  std::vector<ToldByLaws> clues_;  // likewise
-  std::vector<Seat> seats_;        // one for each thread
+  std::vector<Standing> standings_;  // one for each problem
+  std::vector<ToldByLaws> clues_;    // likewise
+  std::vector<Seat> seats_;          // one for each thread
   std::size_t cases_ = 0;
   std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
 };
