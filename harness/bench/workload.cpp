@@ -262,24 +262,6 @@ class ExpressionParser {
   int depth_ = 0;
 };
 
-bool fits(const std::vector<std::string>& patterns, const std::string& name) {
-  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::string& pattern) {
-           return matches(pattern, name);
-         });
-}
-
-/// Throws where a pattern fits none of the names.
-void require_any(const std::vector<std::string>& patterns, const std::set<std::string>& names,
-                 const std::string& what) {
-  const std::vector<std::string> candidates(names.begin(), names.end());
-  for (const std::string& pattern : patterns) {
-    if (std::ranges::none_of(names, [&](const auto& name) { return matches(pattern, name); })) {
-      throw UsageError("no " + what + " '" + pattern + "' among the shapes" +
-                       did_you_mean(pattern, candidates));
-    }
-  }
-}
-
 Workloads bind_all(const std::vector<ShapeEntry>& entries, const BenchOptions& options) {
   Selection needed;
   needed.fixtures = options.selection.fixtures;
@@ -307,7 +289,7 @@ Workloads bind_all(const std::vector<ShapeEntry>& entries, const BenchOptions& o
 /// The first of the --shape options that the workload fits.
 std::size_t place_of(const Workload& workload, const std::vector<std::string>& shapes) {
   const auto fitting = std::ranges::find_if(
-      shapes, [&](const std::string& shape) { return fits({shape}, workload.entry.name); });
+      shapes, [&](const std::string& shape) { return selects({shape}, workload.entry.name); });
   return static_cast<std::size_t>(fitting - shapes.begin());
 }
 
@@ -391,9 +373,10 @@ void check_names(const std::vector<ShapeEntry>& entries, const BenchOptions& opt
     problems.insert(entry.problem);
     for (const DType dtype : entry.dtypes) dtypes.insert(std::string(name(dtype)));
   }
-  require_any(options.shapes, names, "shape");
-  require_any(options.selection.problems, problems, "problem");
-  require_any(options.selection.dtypes, dtypes, "dtype");
+  const std::string where = "among the shapes";
+  require_known(options.shapes, names, "shape", where);
+  require_known(options.selection.problems, problems, "problem", where);
+  require_known(options.selection.dtypes, dtypes, "dtype", where);
 }
 
 Workloads read_workloads(const BenchOptions& options) try {
@@ -409,8 +392,8 @@ Workloads read_workloads(const BenchOptions& options) try {
 
 bool is_selected(const Workload& workload, const BenchOptions& options) {
   const std::vector<std::string>& dtypes = options.selection.dtypes;
-  return fits(options.selection.problems, workload.entry.problem) &&
-         fits(options.shapes, workload.entry.name) &&
+  return selects(options.selection.problems, workload.entry.problem) &&
+         selects(options.shapes, workload.entry.name) &&
          (dtypes.empty() || std::ranges::find(dtypes, name(workload.dtype)) != dtypes.end()) &&
          (options.set.empty() || options.set == workload.entry.set);
 }
