@@ -1,6 +1,5 @@
 #include "base/files.hpp"
 
-#include "base/open_file.hpp"
 #include "base/terminal.hpp"
 
 #include <algorithm>
