@@ -70,12 +70,9 @@ class Bench {
       if (what == "processor") processor = value;
     }
     for (const std::string& path : options_.peers) {
-      try {
-        std::ranges::move(read_peer(path, plan, options_.threads, processor),
-                          std::back_inserter(peers_));
-      } catch (const std::runtime_error& error) {
-        throw UsageError(error.what());
-      }
+      std::ranges::move(as_usage<std::runtime_error>(
+                            [&] { return read_peer(path, plan, options_.threads, processor); }),
+                        std::back_inserter(peers_));
     }
   }
 
@@ -199,16 +196,12 @@ std::optional<double> Field::device_copy() {
 }
 
 void Field::add(const std::string& name) {
-  try {
-    auto contestant = std::make_unique<SolutionContestant>(find_solution(name, limits_));
-    const bool loads = contestant->solution().load();
-    if (named_ && !loads) throw UsageError(name + ": " + contestant->solution().message());
-    // By default `fast` and what runs on a device: others are not there to be fast.
-    if (named_ || (loads && (name == "fast" || contestant->on_device()))) {
-      solutions_.push_back(std::move(contestant));
-    }
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what() + did_you_mean(name, shipped_solutions()));
+  auto contestant = std::make_unique<SolutionContestant>(solution_of_user(name, limits_));
+  const bool loads = contestant->solution().load();
+  if (named_ && !loads) throw UsageError(name + ": " + contestant->solution().message());
+  // By default `fast` and what runs on a device: others are not there to be fast.
+  if (named_ || (loads && (name == "fast" || contestant->on_device()))) {
+    solutions_.push_back(std::move(contestant));
   }
 }
 
@@ -217,19 +210,14 @@ void Field::add_peer(const std::string& python, const BenchOptions& options) {
   std::vector<std::string> words{"--threads", std::to_string(options.threads)};
   if (options.compile) words.emplace_back("--compile");
   if (has_device) words.insert(words.end(), {"--device", "cuda"});
-  try {
-    const auto peer =
-        std::make_shared<PeerProcess>(python, data_folder() / "peers/pytorch.py", words);
-    for (const PeerProcess::Variant& variant : peer->variants()) {
-      peers_.push_back(std::make_unique<PeerContestant>(peer, variant, false));
-      if (has_device) {
-        device_peers_.push_back(std::make_unique<PeerContestant>(peer, variant, true));
-      }
-    }
-    if (!peer_process_) peer_process_ = peer;
-  } catch (const std::runtime_error& error) {
-    throw UsageError(error.what());
+  const auto peer = as_usage<std::runtime_error>([&] {
+    return std::make_shared<PeerProcess>(python, data_folder() / "peers/pytorch.py", words);
+  });
+  for (const PeerProcess::Variant& variant : peer->variants()) {
+    peers_.push_back(std::make_unique<PeerContestant>(peer, variant, false));
+    if (has_device) device_peers_.push_back(std::make_unique<PeerContestant>(peer, variant, true));
   }
+  if (!peer_process_) peer_process_ = peer;
 }
 
 bool Field::any_on_device() {

@@ -27,8 +27,7 @@ struct CheckOptions {
 std::vector<Column> honest_contestants(const std::string& problem, SolutionPool& pool) {
   std::vector<Column> columns;
   for (const char* solution : {"reference", "fast", "plain", "plain-tf32"}) {
-    const auto shipped = shipped_solutions();
-    if (std::ranges::find(shipped, solution) == shipped.end()) continue;
+    if (!is_shipped(solution)) continue;
     if (pool.get(solution).load() && pool.get(solution).functions().contains(problem)) {
       columns.push_back({solution, solution, "", false});
     }
@@ -55,8 +54,7 @@ void check_honest(const SelectedFixture& file, SolutionPool& pool, std::vector<F
   options.replay = {.twice = false, .alone = false};
   std::vector<Result> results =
       replay_file(file, honest_contestants(file.fixture->problem(), pool), pool, options);
-  const auto names = shipped_solutions();
-  if (std::ranges::find(names, "honest") != names.end()) {
+  if (is_shipped("honest")) {
     for (Variant& variant : catches(file, "honest", pool, results)) {
       std::ranges::move(variant.results, std::back_inserter(results));
     }
@@ -83,8 +81,7 @@ void check_honest(const SelectedFixture& file, SolutionPool& pool, std::vector<F
 /// Whether the known mistakes fail somewhere: nowhere is a defect, not in one type is a hint.
 void check_mistakes(const SelectedFixture& file, SolutionPool& pool,
                     std::vector<Finding>& findings) {
-  const auto names = shipped_solutions();
-  if (std::ranges::find(names, "mistakes") == names.end()) return;
+  if (!is_shipped("mistakes")) return;
   std::vector<Result> damaged;
   const std::vector<Variant> variants = catches(file, "mistakes", pool, damaged);
   if (variants.empty()) findings.push_back({false, "this problem has no known mistakes to try"});

@@ -229,8 +229,7 @@ std::string describe(const Record& record, SolutionPool& pool) {
   }
   std::string text = fmt::format("{} of {} passed in {} {}", passed, counted(total, "case"),
                                  counted(record.problems.size(), "problem"), record.origin());
-  const std::vector<std::string> names = shipped_solutions();
-  if (std::ranges::find(names, record.solution) == names.end()) return text;
+  if (!is_shipped(record.solution)) return text;
   Solution& solution = pool.get(record.solution);
   solution.load();
   return text + record.note_of_change(solution.sources());

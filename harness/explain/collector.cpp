@@ -279,12 +279,10 @@ std::vector<Explanation> Collectors::explain(std::vector<SolutionPool>& pools, b
     }
   }
   std::vector<Explanation> all(failed.size());
-  const std::vector<std::string> shipped = shipped_solutions();
   const auto jobs = static_cast<unsigned>(pools.size());
   in_parallel(failed.size(), jobs, [&](std::size_t i, std::size_t thread) {
     const auto get = [&](const std::string& name) -> Solution* {
-      if (std::ranges::find(shipped, name) == shipped.end()) return nullptr;
-      return &pools[thread].get(name);
+      return is_shipped(name) ? &pools[thread].get(name) : nullptr;
     };
     const std::string& name = failed[i]->asked();
     Solution* const asked = name.empty() ? nullptr : &pools[thread].get(name);

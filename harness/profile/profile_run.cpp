@@ -110,11 +110,7 @@ Solution find_counting(const std::string& label, const ProfileOptions& all,
   if (is_name && fs::exists(counted_library(shipped), ignored)) {
     return {label, counted_library(shipped), variant, options};
   }
-  try {
-    return find_solution(label, options);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what() + did_you_mean(label, shipped_solutions()));
-  }
+  return solution_of_user(label, options);
 }
 
 bool is_step(const std::string& variant) {

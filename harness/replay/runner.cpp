@@ -138,13 +138,7 @@ bool needs_tf32(const std::vector<Column>& columns, SolutionPool& pool) {
 
 Solution& SolutionPool::get(const std::string& name) {
   std::unique_ptr<Solution>& solution = solutions_[name];
-  if (!solution) {
-    try {
-      solution = std::make_unique<Solution>(find_solution(name, options_));
-    } catch (const std::invalid_argument& error) {
-      throw UsageError(error.what() + did_you_mean(name, shipped_solutions()));
-    }
-  }
+  if (!solution) solution = std::make_unique<Solution>(solution_of_user(name, options_));
   return *solution;
 }
 
@@ -153,13 +147,10 @@ void SolutionPool::take(const std::string& name, SolutionPool& from) {
 }
 
 Yardsticks yardsticks(SolutionPool& pool, const YardstickNames& names) {
-  const std::vector<std::string> shipped = shipped_solutions();
   const std::string& tf32 = names.textbook_tf32;
-  const bool none = tf32.empty() || (tf32 == YardstickNames{}.textbook_tf32 &&
-                                     std::ranges::find(shipped, tf32) == shipped.end());
+  const bool none = tf32.empty() || (tf32 == YardstickNames{}.textbook_tf32 && !is_shipped(tf32));
   Solution& truth = pool.get(names.truth);
-  const bool own = names.truth != YardstickNames{}.truth ||
-                   std::ranges::find(shipped, names.fast) == shipped.end();
+  const bool own = names.truth != YardstickNames{}.truth || !is_shipped(names.fast);
   return {pool.get(names.textbook), truth, own ? truth : pool.get(names.fast),
           none ? nullptr : &pool.get(tf32), names.tf32_tolerances};
 }

@@ -90,6 +90,18 @@ std::vector<std::string> shipped_solutions() {
   return names;
 }
 
+bool is_shipped(const std::string& name) {
+  return std::ranges::binary_search(shipped_solutions(), name);
+}
+
+Solution solution_of_user(const std::string& name, const Solution::Options& options) {
+  try {
+    return find_solution(name, options);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what() + did_you_mean(name, shipped_solutions()));
+  }
+}
+
 Solution find_solution(const std::string& name, const Solution::Options& options) {
   std::error_code ignored;
   if (is_library_name(name)) return from_path(name, name, "", options);

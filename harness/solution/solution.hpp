@@ -176,10 +176,14 @@ class Solution {
 /// std::invalid_argument with a message that lists the shipped names.
 Solution find_solution(const std::string& name, const Solution::Options& options);
 
+/// The same for a name that the user gave: throws UsageError, with the most similar shipped name.
+Solution solution_of_user(const std::string& name, const Solution::Options& options);
+
 /// The names of the solutions in the shipped folder, sorted. Among them are those that this build
 /// left out: NAME.absent, whose first line is the reason, whose second is prenorm_sources' text,
 /// and whose others are the functions() that it would have. Such a solution is SKIPPED with the
 /// reason, and takes no worker.
 std::vector<std::string> shipped_solutions();
+bool is_shipped(const std::string& name);
 
 }  // namespace prenorm::harness
