@@ -152,14 +152,17 @@ void report(Watch& w, const Race& race) {
   if (std::exchange(w.reported, true)) return;
   const Access& before = race.before;
   const bool same_block = before.block == w.block;
-  const void* other = before.code == 0 ? nullptr : library_begin() + before.code;
-  record_error(
-      std::string(race.writes ? "writes " : "reads ") + std::to_string(std::popcount(race.bytes)) +
-          " bytes of " + (race.memory == nullptr ? "shared memory" : *race.memory) + " that " +
-          (same_block ? "" : "block " + block_text(before.block) + ", ") + "thread " +
-          thread_text(before.thread) + (race.wrote ? " wrote" : " read") + described({}, other) +
-          (same_block ? ", with no barrier between them" : ", and nothing orders blocks"),
-      race.code);
+  const std::string here = described({}, race.code);
+  const std::string there =
+      described({}, before.code == 0 ? nullptr : library_begin() + before.code);
+  record_error(std::string(race.writes ? "writes " : "reads ") +
+                   std::to_string(std::popcount(race.bytes)) + " bytes of " +
+                   (race.memory == nullptr ? "shared memory" : *race.memory) + " that " +
+                   (same_block ? "" : "block " + block_text(before.block) + ", ") + "thread " +
+                   thread_text(before.thread) + (race.wrote ? " wrote" : " read") +
+                   (there == here && !here.empty() ? " in the same line" : there) +
+                   (same_block ? ", with no barrier between them" : ", and nothing orders blocks"),
+               race.code);
 }
 
 std::optional<Race> on_word(Watch& w, Word& word, std::uint8_t bytes, Kind kind, const void* code,

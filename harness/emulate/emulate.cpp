@@ -3,6 +3,7 @@
 #include "base/files.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "emulate/compile_errors.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -68,9 +69,22 @@ CommandLine cxx_compiler() {
   return words;
 }
 
-/// Compiles each file, and links all with an archive of the emulator.
+/// Runs the compiler; of what it says where it fails, the first errors.
+bool compile_briefly(const CommandLine& compiler, const std::string& source,
+                     const fs::path& folder) {
+  const CommandOutput said = command_output(posix_line(compiler) + " 2>&1");
+  if (said.exit_code == 0) return true;
+  const fs::path log = folder / "log";
+  write_whole(log, said.text);
+  run_program({"/bin/sh", "-c", std::string(first_errors) + R"(first_errors "$1" "$2" >&2)", "sh",
+               source, log.string()});
+  return false;
+}
+
+/// Compiles each file, and links all with an archive of the emulator. `whole`: all that the
+/// compiler says is told.
 bool compile_and_link(const CudaSources& sources, const std::string& emulator, const Flags& flags,
-                      const fs::path& folder, const fs::path& output) {
+                      const fs::path& folder, const fs::path& output, bool whole) {
   const fs::path library = archive(emulator);
   if (!fs::exists(library)) throw UsageError(library.string() + ": not built");
   CommandLine link = cxx_compiler();
@@ -85,7 +99,7 @@ bool compile_and_link(const CudaSources& sources, const std::string& emulator, c
     for (const std::string& name : sources.defines) compile.push_back("-D" + name);
     for (const std::string& path : sources.includes) compile.push_back("-I" + path);
     append(compile, {"-c", file, "-o", object});
-    if (run_program(compile) != 0) return false;
+    if (!(whole ? run_program(compile) == 0 : compile_briefly(compile, file, folder))) return false;
     link.push_back(object);
   }
   // Whole: what a program's end is told by is called by nothing in it.
@@ -107,13 +121,13 @@ std::string find_nvcc() {
 
 bool compile_cuda_program(const CudaSources& sources, const std::string& check,
                           const fs::path& folder, const fs::path& program) {
-  return compile_and_link(sources, check, flags_of_checks().at(check), folder, program);
+  return compile_and_link(sources, check, flags_of_checks().at(check), folder, program, true);
 }
 
 bool compile_cuda_solution(const CudaSources& sources, const fs::path& folder,
                            const fs::path& library) {
   const Flags flags = seen({{counting_options(), "-fPIC", "-fvisibility=hidden"}, {"-shared"}});
-  return compile_and_link(sources, "submission", flags, folder, library);
+  return compile_and_link(sources, "submission", flags, folder, library, false);
 }
 
 std::string ptxas_report(const std::string& source, const std::string& architecture,
@@ -171,8 +185,8 @@ std::string users_line(const std::string& text) {
   return "";
 }
 
-/// "a race: nothing orders these two", and for each a line "mine.cu:12: write of 4 bytes by thread
-/// ...".
+/// "a race: no barrier orders these accesses", and for each a line "mine.cu:12: write of 4 bytes by
+/// thread ..."; a place that is that of the line above is left out.
 std::string race_in_words(const std::string& report) {
   // The report names threads by numbers, and says the numbers' names at its end.
   static const std::regex access(
@@ -182,14 +196,17 @@ std::string race_in_words(const std::string& report) {
   for (std::sregex_iterator each(report.begin(), report.end(), named), end; each != end; ++each) {
     names["thread " + (*each)[1].str()] = (*each)[2];
   }
-  std::string words;
+  std::string words, before;
   for (std::sregex_iterator each(report.begin(), report.end(), access), end; each != end; ++each) {
     std::string what = (*each)[1];
     if (what.starts_with("Previous ")) what.erase(0, 9);
     what[0] = static_cast<char>(std::tolower(what[0]));
     const auto name = names.find((*each)[3]);
-    words += fmt::format("\n  {}: {} of {} bytes by {}", users_line((*each)[4]), what,
+    const std::string place = users_line((*each)[4]) + ": ";
+    words += fmt::format("\n  {}{} of {} bytes by {}",
+                         place == before ? std::string(place.size(), ' ') : place, what,
                          (*each)[2].str(), name == names.end() ? (*each)[3].str() : name->second);
+    before = place;
   }
   return words.empty() ? "" : "a race: no barrier orders these accesses" + words;
 }

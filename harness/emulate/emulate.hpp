@@ -20,7 +20,8 @@ bool compile_cuda_program(const CudaSources& sources, const std::string& check,
                           const fs::path& folder, const fs::path& program);
 
 /// The same for a solution's library, with all that the emulator finds or counts in one build. The
-/// options are those of prenorm_add_solution (harness/cmake).
+/// options are those of prenorm_add_solution (harness/cmake). Where it fails, the first errors are
+/// said.
 bool compile_cuda_solution(const CudaSources& sources, const fs::path& folder,
                            const fs::path& library);
 

@@ -7,6 +7,7 @@
 #include "base/files.hpp"
 #include "base/paths.hpp"
 #include "base/text.hpp"
+#include "emulate/compile_errors.hpp"
 #include "grade/confinement.hpp"
 #include "grade/snapshot.hpp"
 
@@ -28,7 +29,8 @@ constexpr std::size_t most_listing_bytes = 1u << 20;
 constexpr std::size_t build_scratch = 2ull << 30;
 constexpr double seconds_to_list = 20;
 
-/// Configures and builds, and hands out the one library that exports a solution.
+/// Configures and builds, and hands out the one library that exports a solution. Begins with
+/// first_errors.
 inline constexpr const char* build_project = R"sh(
 exec 9>&3 3>&-
 log=$TMPDIR/log
@@ -50,44 +52,7 @@ prenorm_add_solution(mine'
 fi
 fail() {
   echo "$1" >&2
-  awk -v root="$root" -f - "$log" >&2 <<'AWK' || tail -n 6 "$log" >&2
-# "solution.cpp:6:52: " where the line begins with a place in what was handed in.
-function own_place() {
-  return index($0, root) == 1 && match($0, /^[^:]+:[0-9]+(:[0-9]+)?: /) ? substr($0, 1, RLENGTH) : ""
-}
-/In (instantiation|substitution) of/ { place = "" }
-/required (from|by)/ && place == "" { place = own_place() }
-# The emulator's own sentence, which begins with "mine.cu:12: ".
-index($0, root) == 1 && /^[^ :]+:[0-9]+: / && !/error|warning|note/ {
-  if (!seen[$0]++ && asserted++ < 5) print
-  next
-}
-/error: / { export_of = /after template-argument-list/ ? own_place() : "" }
-export_of != "" && /[|] *PRENORM_EXPORT/ { plain = export_of }
-/^[^ ]*(make|ninja)[^ ]*: / || tolower($0) !~ /error[ :]|undefined reference|multiple definition/ { next }
-match($0, /static[_ ]assert[a-z]* failed[^"]*/) {
-  sentence = substr($0, RSTART)  # GCC puts no quotes round it, others do
-  if (!sub(/^[^"]*"/, "", sentence)) sub(/^[^:]*: /, "", sentence)
-  sub(/"$/, "", sentence)
-  where = own_place()
-  sentence = (where == "" ? place : where) sentence
-  if (!seen[sentence]++ && asserted < 5) print sentence
-  asserted++
-  next
-}
-seen[$0]++ { next }
-# After a sentence, what follows from it in headers tells nothing.
-!asserted || own_place() { others[++count] = substr($0, 1, 240) }
-/read-only location .*View<const/ { written = 1 }
-/prenorm::b?float16/ && /conver|no match/ { stored = 1 }
-END {
-  if (plain) print plain "a function that is no template is exported by PRENORM_EXPORT_FUNCTION(problem, function)"
-  if (written) print "an output is View<T>, without const"
-  if (!asserted && stored) print "16-bit types only store: compute in float, then write T(value)"
-  for (i = 1; i <= count && i <= 6; i++) print others[i]
-  exit (asserted + count == 0)
-}
-AWK
+  first_errors "$root" "$log" >&2
   exit 1
 }
 touch "$TMPDIR/begun"
@@ -326,13 +291,13 @@ void Submission::build() {
       return;
     }
   }
-  Process::Command shell{
-      "/bin/sh",
-      {"-c", build_project, "build", place.submission.string(), package.string(), "2",
-       emulated ? "ON" : "OFF", kind == SubmissionKind::cuda ? "sources" : "project", forbidden},
-      {},
-      std::nullopt,
-      false};
+  Process::Command shell{"/bin/sh",
+                         {"-c", std::string(first_errors) + build_project, "build",
+                          place.submission.string(), package.string(), "2", emulated ? "ON" : "OFF",
+                          kind == SubmissionKind::cuda ? "sources" : "project", forbidden},
+                         {},
+                         std::nullopt,
+                         false};
   try {
     const std::string bytes =
         hand_out(confined(shell, place.box), most_library_bytes, options_.build_seconds);

@@ -91,6 +91,8 @@ def test_bug_is_found_in_its_line(name):
         assert done.returncode == (2 if refused else 1), done.stdout + done.stderr
         assert says in done.stderr, done.stderr
         assert f"{path}:{line}" in done.stderr, done.stderr
+        places = re.findall(rf"{path}:\d+: ", done.stderr)
+        assert len(places) == len(set(places)), done.stderr
         assert len(done.stderr.splitlines()) == 1 or not refused, done.stderr
         if check == "none":
             assert len(done.stderr.splitlines()) == 1

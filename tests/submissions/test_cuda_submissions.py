@@ -157,7 +157,7 @@ def test_what_is_wrong_with_an_export(plain, tmp_path, old, new, says):
 
 RIGHT = "y[i] = x[i] < T(0) ? T(0) : x[i]"
 GLOBAL = {
-    "neighbours": ("y[i / 2] += x[i]", "bytes of y that thread (0, 0, 0) wrote"),
+    "neighbours": ("y[i / 2] += x[i]", "bytes of y that thread (0, 0, 0) wrote in the same line, with"),
     "blocks": ("y[threadIdx.x % n] += x[i]", "bytes of y that block (0, 0, 0), thread"),
     "a variable": ("{ y[i] = x[i] < T(0) ? T(0) : x[i]; arrived += 1; }",
                    "bytes of a __device__ variable that thread (0, 0, 0) wrote"),
@@ -231,9 +231,12 @@ def test_what_is_far_out_of_bounds_is_told_by_the_signal_and_the_line(write, ver
 
 
 def test_what_does_not_compile_is_said_at_once(write, verify):
-    source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) z[i] ="))
+    """An error that each of four types has, in one line."""
+    source = write("relu", kernels=replaced(KERNELS, "if (i < n) y[i] =", "if (i < n) y[i] = &y, y[i] ="))
     code, _, said = verify(source)
-    assert code == 2 and f"{line_of(source, 'z[i] =')}:" in said and "not compile" in said, said
+    first, second = said.splitlines()
+    assert code == 2 and f"{line_of(source, '&y')}:" in first and ": error: " in first, said
+    assert "does not compile" in second
 
 
 def test_an_unsupported_word_is_said_in_one_message(write, verify):
