@@ -368,6 +368,7 @@ Solution Submission::solution() const {
       slow_to_start() ? seconds_to_import : std::max(options.limits.seconds, seconds_to_start);
   // Wider tolerances are for hardware that rounds so, not for whoever asks.
   options.tf32 = has_device;
+  options.python = kind == SubmissionKind::python;
   // What is not resident counts too; Python's libraries reserve much that they never use.
   options.limits.bytes =
       slow_to_start() ? std::max(options_.memory, addresses_of_python) : options_.memory;

@@ -257,7 +257,8 @@ struct Solution::Worker {
     if (loaded.abi != PRENORM_ABI) {
       return fail("ABI " + std::to_string(loaded.abi) + ", wanted " + std::to_string(PRENORM_ABI));
     }
-    if (!loaded.mode.empty() && loaded.mode != "tf32" && loaded.mode != "numpy") {
+    const bool numpy = options.python && loaded.mode == "numpy";
+    if (!loaded.mode.empty() && loaded.mode != "tf32" && !numpy) {
       return fail("prenorm_mode says \"" + loaded.mode + "\", wanted \"tf32\" or no such function");
     }
     if (loaded.mode == "tf32" && !options.tf32) {

@@ -96,7 +96,8 @@ class Solution {
     RunLimits limits;
     /// Called for each worker that is started. Nothing: the shipped worker, without a sandbox.
     std::function<WorkerStart()> worker = nullptr;
-    bool tf32 = true;  // false: a library that computes in tf32 is a LOAD_ERROR
+    bool tf32 = true;     // false: a library that computes in tf32 is a LOAD_ERROR
+    bool python = false;  // the worker is Python's, which says "numpy" where it has no PyTorch
     /// Shared by the solutions of one library, which must say the same of itself at each load.
     /// Nothing: each Solution is by itself.
     std::shared_ptr<Declaration> declaration = nullptr;
@@ -123,7 +124,7 @@ class Solution {
   bool load();
   Status status() const;
   const std::string& message() const;
-  /// "tf32", or empty.
+  /// "tf32"; "numpy", of Python that gets NumPy's arrays; or empty.
   const std::string& mode() const;
   /// Whether a worker is there that can be asked at once.
   bool running() const;

@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(libraries_that_cannot_be_used) {
              "the library exports no function prenorm_abi (in C++: the line "
              "PRENORM_SOLUTION(kDLCPU) is missing; in CUDA, with kDLCUDA)");
   BOOST_TEST(message("unknown_mode") ==
-             "prenorm_mode says \"int4\", wanted \"tf32\" or no such function");
+             "prenorm_mode says \"numpy\", wanted \"tf32\" or no such function");
   BOOST_TEST(message("crashes_at_load") == "killed by SIGSEGV while loading");
   BOOST_TEST(message("exits_at_load") == "ended its process while loading: exit code 0");
   BOOST_TEST(message("hangs_at_load") == "did not load within 0.5 s");
