@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -24,6 +26,22 @@ namespace {
 fs::path part_of(const fs::path& file) {
   static const unsigned own = std::random_device()();
   return file.string() + "." + std::to_string(own) + ".part";
+}
+
+/// Where the path is a name of one of this process's own descriptors (/dev/stdout, /dev/fd/3, a
+/// link to one): that one once more, so that a file it leads to goes on where it is. Else none.
+OpenFile own_descriptor(fs::path path) {
+  constexpr int most_links = 40;  // as the kernel has it
+  std::error_code error;
+  const fs::path own = fs::canonical("/proc/self/fd", error);
+  for (int links = 0; links < most_links && !error && fs::is_symlink(path, error); ++links) {
+    if (fs::canonical(fs::absolute(path).parent_path(), error) == own) {
+      std::fflush(stdout);
+      return OpenFile(::fcntl(std::atoi(path.filename().c_str()), F_DUPFD_CLOEXEC, 0));
+    }
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return OpenFile();
 }
 
 /// How many of the bytes could be written; errno says why not all.
@@ -65,7 +83,8 @@ void add(zipFile archive, const ZipEntry& entry) {
 
 }  // namespace
 
-NewFile::NewFile(const fs::path& path, bool is_private) : path_(path) {
+NewFile::NewFile(const fs::path& path, bool is_private) : path_(path), file_(own_descriptor(path)) {
+  if (file_.is_open()) return;
   std::error_code absent;
   const fs::path target = fs::canonical(path, absent);  // not the link that leads to it
   if (!absent) path_ = target;
@@ -172,8 +191,11 @@ void write_whole(const fs::path& file, std::string_view text) {
 LineFile::LineFile(const std::string& option, const std::string& path) : path_(path) {
   if (path.empty()) return;
   if (path == "-") throw UsageError(option + " needs a file, not standard output");
+  file_ = own_descriptor(path);
+  if (file_.is_open()) return;
   file_ = OpenFile(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file_.is_open()) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+  is_new_ = true;
 }
 
 void LineFile::write(const std::string& line) {
@@ -185,8 +207,8 @@ void LineFile::write(const std::string& line) {
     return;
   }
   error_ = errno;
-  // Without the part of a line. Of a pipe nothing can be taken back.
-  if (::ftruncate(file_.get(), size_) != 0) return;
+  // Without the part of a line. Of a pipe nothing can be taken back, nor of what others write to.
+  if (!is_new_ || ::ftruncate(file_.get(), size_) != 0) return;
 }
 
 void LineFile::require_all() const {

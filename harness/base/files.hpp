@@ -15,8 +15,8 @@
 namespace prenorm::harness {
 
 /// A file that gets its name when all of it is written: until commit() has, what was there stays as
-/// it was. A pipe or a device is written to directly, and so is a file whose folder takes no new
-/// one; a file that is a mount point is written at commit().
+/// it was. A pipe or a device is written to directly, and so are a file whose folder takes no new
+/// one and an open descriptor (/dev/stdout); a file that is a mount point is written at commit().
 class NewFile {
  public:
   /// `is_private`: no other user may read it (mode 0600); else it has the mode of the file that it
@@ -81,6 +81,7 @@ class LineFile {
   std::mutex mutex_;
   std::string path_;
   OpenFile file_;
+  bool is_new_ = false;  // not one that was open already
   off_t size_ = 0;
   std::size_t lines_ = 0;
   int error_ = 0;  // why a line could not be written

@@ -93,6 +93,20 @@ def test_a_report_replaces_a_file_and_keeps_its_mode_and_the_link_to_it(verify, 
     assert json.loads((tmp_path / "r.json").read_text())["command"] == "verify"
 
 
+def test_a_descriptor_s_file_goes_on_where_it_is(program, good, own_home, tmp_path):
+    """`--json /dev/stdout > file`: what stands there stays, and what comes later follows."""
+    os.symlink("/dev/stdout", tmp_path / "link")
+    script = '{ echo before; "$@" 3>&1; echo after; } > out'
+    done = subprocess.run(["sh", "-c", script, "sh", program, "verify", "--fixtures", good, "--json", "link",
+                           "--json-lines", "/dev/fd/3"], cwd=tmp_path, timeout=60,
+                          env={**os.environ, "PRENORM_HOME": str(own_home)})
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert done.returncode == 0 and (lines[0], lines[-1]) == ("before", "after")
+    first = lines.index("{")  # of the report, which comes after the table
+    assert len(results_of("\n".join(lines[first:-1]))) == 12
+    assert sum(line.startswith('{"') for line in lines[:first]) == 12 and "12 passed" in "\n".join(lines)
+
+
 def test_on_a_full_disk_lines_end_whole(program, good, own_home, tmp_path):
     done, files = on_small_disk(tmp_path, 4, program, "verify", "--fixtures", good, "--json-lines", "disk/r.jsonl",
                                 PRENORM_HOME=own_home)
