@@ -56,6 +56,8 @@ Json figure_values(const Overview& overview) {
   if (roster) add("students", total);
   add("submissions", total - nothing);
   add("graded", graded);
+  const auto no_work = std::ranges::count_if(overview.rows, &OverviewRow::not_gradeable);
+  if (no_work > 0) add("of them not gradeable", no_work);
   add("not graded", total - nothing - graded);
   if (graded > 0) {
     add("mean", points_text(overview.mean), of_points(overview.points));

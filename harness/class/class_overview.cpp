@@ -162,7 +162,7 @@ class OverviewMaker {
     if (!row.absent && !entry->failure.empty()) {
       all.push_back((row.graded ? "not graded anew: " : "not graded: ") + entry->failure);
     }
-    if (row.graded && !row.counted) all.emplace_back("not gradeable");
+    if (row.not_gradeable()) all.emplace_back("not gradeable");
     if (grading.status != Status::passed) all.emplace_back(name(grading.status));
     if (statuses_[row.submission].contains(Status::sandbox_violation) &&
         grading.status != Status::sandbox_violation) {

@@ -36,6 +36,8 @@ struct OverviewRow : Student {
 
   /// The name in the roster, or else that of the submission.
   const std::string& called() const { return name.empty() ? submission : name; }
+  /// There is nothing in it that could have points, until somebody decides.
+  bool not_gradeable() const { return graded && !counted; }
 };
 
 /// Whether there is a total: not where the submission could not be graded, unless all points were

@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "class/class_overview.hpp"
 #include "explain/causes.hpp"
+#include "fixture/describe.hpp"
 #include "grade/report_parts.hpp"
 
 #include <algorithm>
@@ -63,7 +64,7 @@ Table table_of(const Overview& overview, bool numbered) {
                          tone_of(points.earned, overview.items[i].points)});
       }
     }
-    if (row.graded && !row.counted) {
+    if (row.not_gradeable()) {
       cells.push_back({"-", Tone::quiet});
     } else {
       cells.push_back({points_text(row.total), tone_of(row.total, overview.points)});
@@ -121,17 +122,34 @@ std::string bar(double part, std::size_t width) {
   return std::string(std::clamp<std::size_t>(filled, 1, width), '#');
 }
 
-std::string items_part(const Overview& overview, bool colour, std::size_t bars) {
+/// As many columns as a table without its bars, the last column, leaves of the width.
+std::size_t room_for_bars(const Table& table, std::size_t width) {
+  constexpr std::size_t least = 10, most = 40;
+  if (width == 0) return most;
+  return std::clamp(width - std::min(width, width_of(table)), least, most);
+}
+
+void add_bars(Table& table, const std::vector<double>& parts, std::size_t width) {
+  const std::size_t room = room_for_bars(table, width);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    table.rows[i].back() = {bar(parts[i], room), Tone::good};
+  }
+}
+
+std::string items_part(const Overview& overview, bool colour, std::size_t width) {
   Table table;
   table.head = {"item", "points earned", "full marks", ""};
+  std::vector<double> shares;
   for (const OverviewItem& item : overview.items) {
     if (item.rows == 0) continue;
     table.rows.push_back({{printable(item.name)},
                           {right(fmt::format("{:.0f}%", 100 * item.share()), 13)},
                           {fmt::format("{} of {}", item.full, item.rows)},
-                          {bar(item.share(), bars), Tone::good}});
+                          {}});
+    shares.push_back(item.share());
   }
   align(table);
+  add_bars(table, shares, width);
   return render(table, colour);
 }
 
@@ -155,33 +173,34 @@ std::string mistakes_part(const Overview& overview, bool colour) {
 }
 
 /// Nothing where no case decides about several.
-std::string decisions_part(const Overview& overview) {
+std::string decisions_part(const Overview& overview, std::size_t width) {
   if (overview.decisions.empty()) return "";
   std::string text = "One case decides:\n";
   for (const OverviewDecision& decision : overview.decisions) {
-    text += "  " + decision_text(decision) + "\n";
+    text += "  " + wrapped(decision_text(decision), 4, width == 0 ? 110 : width) + "\n";
   }
   return text + "  (a group of its own in the rubric makes such a case cost less)\n\n";
 }
 
-std::string histogram_part(const Overview& overview, bool colour, std::size_t bars) {
+std::string histogram_part(const Overview& overview, bool colour, std::size_t width) {
   const std::size_t count = overview.histogram.size();
   const std::int64_t most = std::ranges::max(overview.histogram);
   Table table;
   table.head = {"points", "students", ""};
+  std::vector<double> parts;
   for (std::size_t i = 0; i < count; ++i) {
     const auto edge = [&](std::size_t number) {
       return points_text(overview.points * static_cast<double>(number) /
                          static_cast<double>(count));
     };
     const bool last = i + 1 == count;
-    table.rows.push_back(
-        {{edge(i) + (last ? " to " : " to below ") + edge(i + 1)},
-         {std::to_string(overview.histogram[i])},
-         {bar(static_cast<double>(overview.histogram[i]) / static_cast<double>(most), bars),
-          Tone::good}});
+    table.rows.push_back({{edge(i) + (last ? " to " : " to below ") + edge(i + 1)},
+                          {std::to_string(overview.histogram[i])},
+                          {}});
+    parts.push_back(static_cast<double>(overview.histogram[i]) / static_cast<double>(most));
   }
   align(table);
+  add_bars(table, parts, width);
   return render(table, colour);
 }
 
@@ -207,14 +226,15 @@ std::string class_table(const Overview& overview, bool colour, std::size_t width
 
 std::string class_summary(const Overview& overview, bool colour, std::size_t width) {
   const auto graded = std::ranges::count_if(overview.rows, &OverviewRow::graded);
+  const auto no_work = std::ranges::count_if(overview.rows, &OverviewRow::not_gradeable);
   std::string text = fmt::format("{}, {} graded", counted(overview.rows.size(), "student"), graded);
+  if (no_work > 0) text += fmt::format(", {} of them not gradeable", no_work);
   if (graded == 0) return text + "\n";
   text +=
       fmt::format("\nof {} points the mean is {}, the median {}\n\n", points_text(overview.points),
                   points_text(overview.mean), points_text(overview.median));
-  const std::size_t bars = std::clamp<std::size_t>(width == 0 ? 40 : width / 3, 10, 40);
-  return text + items_part(overview, colour, bars) + "\n" + mistakes_part(overview, colour) + "\n" +
-         decisions_part(overview) + histogram_part(overview, colour, bars);
+  return text + items_part(overview, colour, width) + "\n" + mistakes_part(overview, colour) +
+         "\n" + decisions_part(overview, width) + histogram_part(overview, colour, width);
 }
 
 }  // namespace prenorm::harness

@@ -48,6 +48,9 @@ def test_the_page_says_how_it_went():
     failed["rows"][1] |= {"graded": False, "flags": ["not graded: the grader was killed"]}
     assert "<dt>graded</dt><dd>3</dd>" in page_of(failed)
     assert "<dt>not graded</dt><dd>1</dd>" in page_of(failed)
+    nothing_in_it = five_students()
+    nothing_in_it["rows"][1]["counted"] = False
+    assert "<dt>of them not gradeable</dt><dd>1</dd>" in page_of(nothing_in_it)
 
 
 def test_the_histogram_has_a_bar_for_each_bin_with_somebody():
