@@ -188,9 +188,13 @@ void write_whole(const fs::path& file, std::string_view text) {
   part.commit(true);
 }
 
-LineFile::LineFile(const std::string& option, const std::string& path) : path_(path) {
-  if (path.empty()) return;
+void require_lines(const std::string& option, const std::string& path) {
   if (path == "-") throw UsageError(option + " needs a file, not standard output");
+  if (!path.empty()) require_writable(path);
+}
+
+LineFile::LineFile(const std::string& path) : path_(path) {
+  if (path.empty()) return;
   file_ = own_descriptor(path);
   if (file_.is_open()) return;
   file_ = OpenFile(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));

@@ -60,12 +60,16 @@ void write_whole(const fs::path& file, std::string_view text);
 /// folder.
 std::optional<std::string> read_whole(const fs::path& file, std::size_t most = std::string::npos);
 
+/// Throws UsageError for "-", or if the option's LineFile could not be opened. What stands in that
+/// file stays until there are lines.
+void require_lines(const std::string& option, const std::string& path);
+
 /// A file of lines, each there as soon as it is written: what cuts the program off leaves the
 /// others.
 class LineFile {
  public:
-  /// No file for an empty path. Throws UsageError for "-", or if it cannot be opened.
-  LineFile(const std::string& option, const std::string& path);
+  /// No file for an empty path. Throws UsageError if it cannot be opened.
+  explicit LineFile(const std::string& path);
 
   /// Whether there is a file: a line need not be made without one.
   bool is_open() const { return file_.is_open(); }

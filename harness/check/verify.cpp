@@ -171,7 +171,7 @@ void make_folder(const std::string& folder) {
 
 int verify(VerifyOptions options) {
   require_reports(options.reports());
-  LineFile lines("--json-lines", options.json_lines);
+  require_lines("--json-lines", options.json_lines);
   if (options.in_process) options.jobs = 1;  // one address space, and a debugger in it
   make_folder(options.record);
   make_folder(options.save);
@@ -190,6 +190,7 @@ int verify(VerifyOptions options) {
   for (const Entrant& entrant : entrants) report.solutions.push_back(entrant.column.label);
   ask_records(entrants, options.solutions.empty(), report);
   const std::vector<SelectedFixture> files = open_files(options.selection, options.jobs);
+  LineFile lines(options.json_lines);
   std::vector<Explanation> explanations;
   report.results = run_all(options, files, entrants, pools, lines, explanations);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -33,7 +33,7 @@ int exit_code_of(const BenchReport& report) {
 int time_solutions(Options options) {
   if (options.quick) options.samples = std::min(options.samples, 3);
   require_reports({options.json, options.svg});
-  LineFile lines("--json-lines", options.json_lines);
+  require_lines("--json-lines", options.json_lines);
   if (options.file.empty()) options.file = (data_folder() / "shapes.json").string();
   // What starts later, workers and peers, takes these over.
   const std::string threads = std::to_string(options.threads);
@@ -56,6 +56,7 @@ int time_solutions(Options options) {
     throw UsageError("--compare and --compile go with --pytorch PYTHON");
   }
   Field field(options);
+  LineFile lines(options.json_lines);
   const auto keep = [&](const BenchReport& so_far, std::size_t first) {
     if (!lines.is_open()) return;
     if (so_far.rows.empty()) lines.write(to_json_lines_head(so_far));

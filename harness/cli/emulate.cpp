@@ -50,7 +50,7 @@ int emulate(EmulateOptions options) {
   }
   if (options.counts()) options.check = "profile";
   if (options.check.empty()) options.check = "init";
-  for (const std::string& path : {options.html, options.svg}) {
+  for (const std::string& path : {options.html, options.svg, options.output}) {
     if (!path.empty()) require_writable(path);
   }
   const TemporaryFolder folder;

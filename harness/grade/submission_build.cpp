@@ -253,7 +253,7 @@ void copy_emulator_kit(const fs::path& to) {
       if (name.extension() == ".hpp") copy_part("share/prenorm/emulator" / name, to);
     }
   } catch (const fs::filesystem_error& error) {
-    throw CannotCopy(error.what());
+    throw CannotCopy("cannot copy " + error.path1().string() + ": " + error.code().message());
   }
 }
 

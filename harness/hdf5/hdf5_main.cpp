@@ -11,6 +11,7 @@
 // order.
 #include "hdf5/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +29,11 @@ std::string last_error() {
   };
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+  // Of the system's own error, only that: time, file and addresses stand around it.
+  constexpr std::string_view word = "error message = '";
+  if (const std::size_t at = text.find(word); at != text.npos) {
+    text.erase(0, at + word.size()).erase(std::min(text.find('\''), text.size()));
+  }
   return text.empty() ? "" : " (HDF5: " + text + ")";
 }
 

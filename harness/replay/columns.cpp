@@ -199,7 +199,7 @@ void Saver::write() const {
     try {
       write_outputs(path, outputs);
     } catch (const std::exception& error) {
-      throw UsageError("cannot save " + path.string() + ": " + error.what());
+      throw UsageError(error.what());
     }
   }
 }

@@ -90,7 +90,7 @@ def open_folder(folder):
     except BlockingIOError:
         raise Unusable(f"--output {folder}: another study writes there now") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Unusable(f"--output {folder}: {error}") from None
+        raise Unusable(f"--output {folder}: {getattr(error, 'strerror', None) or error}") from None
     if not is_ours:
         raise Unusable(f"--output {folder}: the folder holds something else; wanted one that is "
                        "new, empty, or from an earlier study")

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from conftest import slow_but
+from disks import on_small_disk
 from places import ROOT
 
 SLOW_SHARES = 6  # shares.py
@@ -225,6 +226,14 @@ def test_cxx20_where_it_is_asked_for(tmp_path):
     path.write_text(MAIN + "int main() { return __cplusplus / 100 - 2017; }\n")
     assert emulate(path).returncode == 0
     assert emulate(path, "--std", "c++20").returncode == 3
+
+
+def test_a_full_disk_is_told(tmp_path):
+    done, files = on_small_disk(tmp_path, 64, os.environ["PRENORM_PROGRAM"], "emulate", PROGRAMS / "vector_add.cu",
+                                TMPDIR=tmp_path / "disk")
+    assert done.returncode == 2 and files == {}
+    assert done.stderr == (f"{PROGRAMS / 'vector_add.cu'}: nothing can be written in {tmp_path}/disk: "
+                           "is the disk full?\n")
 
 
 def test_missing_file_and_unknown_check(tmp_path):

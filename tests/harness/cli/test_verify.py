@@ -84,6 +84,14 @@ def test_on_a_full_disk_a_report_is_not_there_and_that_is_said(program, good, ow
     assert done.stderr == "prenorm: cannot write disk/r.json: No space left on device\n" and files == {}
 
 
+def test_on_a_full_disk_outputs_are_not_there_and_that_is_said(program, good, own_home, tmp_path):
+    done, files = on_small_disk(tmp_path, 4, program, "verify", "--fixtures", good, "--save", "disk",
+                                PRENORM_HOME=own_home)
+    [line] = done.stderr.splitlines()
+    assert done.returncode == 2 and files == {} and line.count(".h5") == 1
+    assert line.endswith("(HDF5: No space left on device)")
+
+
 def test_a_report_replaces_a_file_and_keeps_its_mode_and_the_link_to_it(verify, good, tmp_path):
     (tmp_path / "r.json").write_text("old")
     (tmp_path / "r.json").chmod(0o640)
@@ -273,6 +281,8 @@ def test_json_lines_are_the_results(verify, good, wrong, tmp_path):
     assert sorted(written, key=str) == sorted(results, key=str) and len(results) > 10
     told = verify(good, "--json-lines", "-", code=2)
     assert "--json-lines needs a file" in told
+    verify(good, "--json-lines", lines, "--solution", "nobody", code=2)
+    assert len(lines.read_text().splitlines()) == len(results)  # what is refused leaves them
 
 
 def test_a_message_from_a_solution_does_no_harm(prenorm, good, libraries, tmp_path):
