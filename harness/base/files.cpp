@@ -15,6 +15,7 @@
 #include <minizip/zip.h>
 #include <random>
 #include <stdexcept>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -60,6 +61,9 @@ constexpr uLong first_of_1980 = 1u << 21 | 1u << 16;  // as MS-DOS writes it: mo
 /// Made on Unix: the upper half of an entry's attributes is its file mode.
 constexpr uLong made_by_unix = 3u << 8 | 20;
 
+/// ": No space left on device", where the system has told minizip, which does not tell it.
+std::string why() { return errno == 0 ? "" : std::string(": ") + std::strerror(errno); }
+
 void add(zipFile archive, const ZipEntry& entry) {
   const auto copied = entry.bytes ? std::nullopt : read_whole(entry.from);
   if (!entry.bytes && !copied) throw std::runtime_error(entry.from.string() + ": cannot be read");
@@ -77,7 +81,7 @@ void add(zipFile archive, const ZipEntry& entry) {
                               0) != ZIP_OK ||
       zipWriteInFileInZip(archive, bytes.data(), static_cast<unsigned>(bytes.size())) != ZIP_OK ||
       zipCloseFileInZip(archive) != ZIP_OK) {
-    throw std::runtime_error(entry.name + ": cannot be added to the archive");
+    throw std::runtime_error(entry.name + ": cannot be added to the archive" + why());
   }
 }
 
@@ -197,9 +201,15 @@ LineFile::LineFile(const std::string& path) : path_(path) {
   if (path.empty()) return;
   file_ = own_descriptor(path);
   if (file_.is_open()) return;
-  file_ = OpenFile(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  file_ = OpenFile(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (!file_.is_open()) throw UsageError("cannot write " + path + ": " + std::strerror(errno));
-  is_new_ = true;
+  is_own_ = fs::is_regular_file(path);
+  if (is_own_ && ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw UsageError("cannot write " + path + ": another command writes there now");
+  }
+  if (is_own_ && ::ftruncate(file_.get(), 0) != 0) {
+    throw UsageError("cannot write " + path + ": " + std::strerror(errno));
+  }
 }
 
 void LineFile::write(const std::string& line) {
@@ -212,7 +222,7 @@ void LineFile::write(const std::string& line) {
   }
   error_ = errno;
   // Without the part of a line. Of a pipe nothing can be taken back, nor of what others write to.
-  if (!is_new_ || ::ftruncate(file_.get(), size_) != 0) return;
+  if (!is_own_ || ::ftruncate(file_.get(), size_) != 0) return;
 }
 
 void LineFile::require_all() const {
@@ -240,9 +250,10 @@ void write_zip(const fs::path& path, const std::vector<ZipEntry>& entries, bool 
   std::unique_ptr<void, decltype(close)> archive(
       zipOpen64(whole.place().c_str(), APPEND_STATUS_CREATE), close);
   if (!archive) throw std::runtime_error(path.string() + ": cannot be written");
+  errno = 0;
   for (const ZipEntry& entry : entries) add(archive.get(), entry);
   if (zipClose(archive.release(), nullptr) != ZIP_OK) {
-    throw std::runtime_error(path.string() + ": cannot be written");
+    throw std::runtime_error(path.string() + ": cannot be written" + why());
   }
   whole.commit();
 }

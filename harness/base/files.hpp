@@ -85,7 +85,7 @@ class LineFile {
   std::mutex mutex_;
   std::string path_;
   OpenFile file_;
-  bool is_new_ = false;  // not one that was open already
+  bool is_own_ = false;  // a regular file that was not open already
   off_t size_ = 0;
   std::size_t lines_ = 0;
   int error_ = 0;  // why a line could not be written

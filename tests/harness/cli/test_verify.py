@@ -1,5 +1,6 @@
 """`prenorm verify`: what it runs, how it says it, and its reports."""
 
+import fcntl
 import json
 import os
 import pty
@@ -282,6 +283,9 @@ def test_json_lines_are_the_results(verify, good, wrong, tmp_path):
     told = verify(good, "--json-lines", "-", code=2)
     assert "--json-lines needs a file" in told
     verify(good, "--json-lines", lines, "--solution", "nobody", code=2)
+    with lines.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert "lines.jsonl: another command writes there now" in verify(good, "--json-lines", lines, code=2)
     assert len(lines.read_text().splitlines()) == len(results)  # what is refused leaves them
 
 
