@@ -1,7 +1,9 @@
 #include "check/command.hpp"
 
 #include "base/files.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
@@ -94,6 +96,49 @@ const Command& chosen(const CLI::App& app, const Command& command) {
 }
 
 // --- what a person reads ----------------------------------------------------------------------
+
+/// Help that fits the terminal: descriptions, and what stands below the options but for examples.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(30); }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return described(CLI::Formatter::make_option_desc(option));
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream out;
+    CLI::detail::format_help(out, command->get_name(), described(command->get_description()),
+                             get_column_width());
+    return out.str();
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    const std::string text = CLI::Formatter::make_footer(app);
+    if (width_ == 0) return text;
+    std::string fitted, paragraph;
+    const auto end_paragraph = [&] {
+      if (!paragraph.empty()) fitted += wrapped(paragraph, 0, width_) + "\n";
+      paragraph.clear();
+    };
+    for (const std::string& line : lines_of(text)) {
+      if (!line.empty() && line[0] != ' ') {
+        paragraph += (paragraph.empty() ? "" : " ") + line;
+      } else {
+        end_paragraph();
+        fitted += line + "\n";
+      }
+    }
+    end_paragraph();
+    return fitted;
+  }
+
+ private:
+  std::string described(std::string text) const {
+    if (width_ == 0) return text;
+    std::ranges::replace(text, '\n', ' ');
+    return wrapped(text, 0, std::max<std::size_t>(width_, 60) - get_column_width());
+  }
+
+  std::size_t width_ = terminal_width();
+};
 
 int complain(const std::string& what) {
   std::fflush(stdout);
@@ -188,7 +233,7 @@ void allow_many_files() {
 int run(const Command& program, std::span<char*> words) {
   CLI::App app("Check, grade and time solutions against the cases stored in fixture files",
                "prenorm");
-  app.get_formatter()->column_width(30);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", "prenorm " + std::string(program_version()));
   add_commands(app, program);
   if (words.size() < 2) {

@@ -10,6 +10,7 @@
 #include "base/terminal.hpp"
 #include "emulate/emulate.hpp"
 #include "explain/failures_report.hpp"
+#include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
@@ -150,7 +151,10 @@ std::string summary_of(const Report& report, const std::vector<Explanation>& exp
   const std::string list =
       explained_failures(report, explanations, colour, terminal_width(), options.verbose);
   if (!list.empty()) text += list + "\n";
-  if (const std::string list = omissions(report); !list.empty()) text += list + "\n";
+  const std::size_t width = terminal_width() == 0 ? std::string::npos : terminal_width();
+  const std::vector<std::string> left_out = lines_of(omissions(report));
+  for (const std::string& line : left_out) text += wrapped(line, 2, width) + "\n";
+  if (!left_out.empty()) text += "\n";
   text += summary_line(report, colour) + "\n" + repeat_line(report, explanations);
   if (exit_code(report.results) == 3) {
     // All results alike, as for a name that no library has: say why.

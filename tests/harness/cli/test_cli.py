@@ -63,6 +63,14 @@ def test_help_has_an_example(prenorm, command):
     assert all(len(line) <= 110 for line in out.splitlines()), out
 
 
+@pytest.mark.parametrize("command", ["", "bench", "gradebook"])
+def test_help_fits_the_terminal(run, command):
+    out = run(*command.split(), "--help", COLUMNS=80).stdout
+    wide = [line for line in out.splitlines() if len(line) > 80]
+    assert all(line.startswith("  prenorm ") for line in wide), wide  # an example, to be copied
+    assert out.split() == run(*command.split(), "--help").stdout.split()
+
+
 def test_help_lists_what_there_is(prenorm):
     out = prenorm("--help")
     for command in COMMANDS[:11]:

@@ -324,6 +324,11 @@ def test_in_process(verify, good):
     assert "PASSED 4/4" in verify(good, "--in-process", "--solution", "reference")
 
 
+def test_what_was_left_out_fits_the_terminal(run):
+    out = run("verify", "--problem", "silu", "--case", "base_float32", COLUMNS=80).stdout
+    assert "by name only" in out and max(map(len, out.splitlines())) <= 80, out
+
+
 def test_verbose_has_a_line_for_every_case(verify, good):
     out = verify(good, "--verbose", "--solution", "reference")
     for name in GOOD:
