@@ -108,7 +108,11 @@ class Bundle {
     for (ZipEntry& entry : entries_) {
       const fs::path to = folder / entry.name;
       fs::create_directories(to.parent_path());
-      if (entry.from != to) fs::copy_file(entry.from, to);  // settings.sh was written there
+      if (entry.from != to) {  // settings.sh was written there
+        const auto bytes = read_whole(entry.from);
+        if (!bytes) throw UsageError(entry.from.string() + ": cannot be read");
+        write_text(to.string(), *bytes);
+      }
       if (entry.executable) fs::permissions(to, fs::perms(0755));
       entry.from = to;
     }
@@ -199,6 +203,7 @@ int make_autograder(const GradescopeOptions& options) {
   require_empty_folder(folder);
   const Rubric rubric = checked_rubric(options, from.fixtures);
   std::size_t count = 0;
+  bool is_new = false;
   try {
     Bundle bundle;
     from.is_built ? add_installation(bundle, from) : add_sources(bundle, from);
@@ -206,14 +211,14 @@ int make_autograder(const GradescopeOptions& options) {
     for (const std::string_view name : scripts) {
       bundle.add_program(std::string(name), from.scripts / name);
     }
-    fs::create_directories(folder);
+    is_new = fs::create_directories(folder);
     const auto write = options.seed ? write_private : write_text;
     write((folder / "settings.sh").string(), settings(options, rubric, from.is_built));
     bundle.add("settings.sh", folder / "settings.sh");
     count = bundle.write(folder, options.seed.has_value());
-  } catch (const UsageError&) {
-    throw;
   } catch (const std::exception& error) {
+    std::error_code ignored;
+    if (is_new) fs::remove_all(folder, ignored);  // half an autograder is none
     throw UsageError(error.what());
   }
   const fs::path archive = folder / "autograder.zip";

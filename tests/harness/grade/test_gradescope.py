@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from disks import on_small_disk
 from grading import unavailable
 from places import ROOT, SUBMISSIONS
 from submissions import folder_of
@@ -128,6 +129,12 @@ def test_words_that_cannot_be_used(run, tmp_path, rubric):
     told = run("gradescope", "x", code=2, PRENORM_LAUNCHER="/nowhere/prenorm").stderr
     assert "/nowhere: no CMakeLists.txt there; an autograder is built of the sources" in told
     assert not (tmp_path / "x").exists()
+
+
+def test_on_a_full_disk_nothing_is_left(program, tmp_path):
+    done, files = on_small_disk(tmp_path, 64, program, "gradescope", "disk/auto")
+    assert done.returncode == 2 and files == {} and not (tmp_path / "kept/auto").exists()
+    assert "No space left on device" in done.stderr and done.stderr.count("\n") == 1
 
 
 @pytest.fixture
