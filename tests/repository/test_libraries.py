@@ -19,7 +19,7 @@ def configure(tmp_path):
         project.mkdir()
         (project / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.25)\nproject(any LANGUAGES CXX)\n"
-            f"include({ROOT}/harness/cmake/libraries.cmake)\n")
+            f"include([[{ROOT}/harness/cmake/libraries.cmake]])\n")
         for name, version in versions.items():
             folder = tmp_path / f"lib/cmake/{name}"
             folder.mkdir(parents=True)

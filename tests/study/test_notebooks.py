@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -300,10 +301,12 @@ def test_what_a_function_raises_is_shown_with_its_lines(capsys):
 def test_the_package_is_found_from_any_folder(run, tmp_path):
     line = re.search(r"^Python package +ok +import prenorm after: export PYTHONPATH=(.+)$",
                      run("doctor", "--no-color", code=None).stdout, re.M)
-    assert line and Path(line[1]) == ROOT / "notebooks"
+    assert line
+    [path] = shlex.split(line[1])
+    assert Path(path) == ROOT / "notebooks"
     script = "import prenorm; print(prenorm.load('reference').relu([-1.0, 2.0]))"
     done = subprocess.run([sys.executable, "-B", "-c", script], cwd=tmp_path, capture_output=True,
-                          text=True, env={**os.environ, "PYTHONPATH": line[1]})
+                          text=True, env={**os.environ, "PYTHONPATH": path})
     assert done.stdout == "[0. 2.]\n", done.stderr
 
 

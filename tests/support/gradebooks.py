@@ -4,6 +4,7 @@ stands in a gradebook."""
 import ctypes
 import json
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -231,7 +232,7 @@ class Gate:
                 (folder / "home" / each.name).symlink_to(each)
         program_file = folder / "home/bin/prenorm"
         program_file.write_text(f"#!/bin/sh\nfor N; do :; done\necho >> $GATE/begun.$N\n{script}\n"
-                                f"exec {home()}/bin/prenorm \"$@\"\n")
+                                f"exec {shlex.quote(str(home()))}/bin/prenorm \"$@\"\n")
         program_file.chmod(0o755)
         self.environment = {"PRENORM_HOME": str(folder / "home"), "GATE": str(folder)}
 

@@ -565,7 +565,7 @@ def test_a_task_is_preempted(students, again):
 BROKEN = """\
 #!/bin/sh
 for word; do case $word in --number) [ "$SLURMD_NODENAME" != n1 ] || kill -KILL $$ ;; esac; done
-exec {program} "$@"
+exec '{program}' "$@"
 """
 
 

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -636,8 +637,8 @@ def test_the_table_says_what_is_wrong_and_how_to_repeat_it(raw, library):
     named = r"looks like no gain \(all \d+ failing cases\)"
     assert re.search(named, done.stdout)
     assert re.search(r"^rmsnorm +[\d.]+ / 1 ", done.stdout, re.M)
-    repeat = re.search(r"repeat: \S+ (grade .*--case \S+)", done.stdout).group(1).split()
-    again = raw(*repeat[1:], "--json", "-")
+    repeat = shlex.split(re.search(r"repeat: (.+ grade .*--case \S+)", done.stdout).group(1))
+    again = raw(*repeat[2:], "--json", "-")
     results = json.loads(again.stdout)["results"]
     assert again.returncode == 1
     assert len(results) == 1 and results[0]["status"] == "INCORRECT_NUMERICAL"
