@@ -94,7 +94,7 @@ bool compile_and_link(const CudaSources& sources, const std::string& emulator, c
     const std::string object = (folder / fmt::format("{}.o", link.size())).string();
     CommandLine compile{(home() / "libexec/prenorm/prenorm-cu++").string()};
     append(compile, cxx_compiler());
-    append(compile, {"-std=" + sources.standard, "-O2", "-g", "-w", "-fstack-clash-protection"});
+    append(compile, {"-std=" + sources.standard, "-O2", "-g", "-w"});
     append(compile, flags.compile);
     for (const std::string& name : sources.defines) compile.push_back("-D" + name);
     for (const std::string& path : sources.includes) compile.push_back("-I" + path);

@@ -38,7 +38,7 @@ endfunction()
 hangs_on(cuda cuda/*.cu cuda/*.cuh cuda/*.sh cuda/*.cmake cuda/*.map cuda/CMakeLists.txt cuda/record/*.*
          cuda/ceilings.json tests/cuda/*.* tests/record/*.* CMakePresets.json)
 # Kernels on the emulator, and what counts and profiles there.
-hangs_on(emulated cuda/*.cu cuda/*.cuh cuda/*.map cuda/CMakeLists.txt cuda/emulator/*.* cuda/ceilings.json
+hangs_on(emulated cuda/*.cu cuda/*.cuh cuda/*.map cuda/CMakeLists.txt cuda/emulator/* cuda/ceilings.json
          cuda/profiles.json harness/emulate/*.* harness/profile/*.* harness/report/*.*
          harness/cli/emulate.cpp harness/cli/profile.cpp harness/bench/workload.* harness/bench/shapes.json
          tests/cuda/*.* tests/emulator/*.* tests/harness/profile/*.*)
