@@ -173,6 +173,7 @@ class Block {
   bool next_copy(int groups_left, AsyncCopy* copy);
   int lane() const { return static_cast<int>(current_ % warp_size); }
   std::byte* shared() const { return shared_.get() + around_shared; }
+  const char* kernel() const { return launch_->kernel; }
   std::string where() const { return where(current_); }
   void record(const std::string& what, const void* code, KernelError::Kind kind) {
     if (failure_) return;

@@ -180,13 +180,16 @@ std::string users_line(const std::string& text) {
     const std::string place = (*each)[1];
     // The emulator's sources have this name in what is compiled for it (cuda/emulator/front).
     const bool own = place.starts_with("/prenorm-emulator/");
-    if (!own && place.find("/include/c++/") == place.npos) return place;
+    const bool library =
+        place.find("/include/c++/") != place.npos || place.find("/libsanitizer/") != place.npos;
+    if (!own && !library) return place;
   }
   return "";
 }
 
 /// "a race: no barrier orders these accesses", and for each a line "mine.cu:12: write of 4 bytes by
-/// thread ..."; a place that is that of the line above is left out.
+/// thread ..."; a place that is that of the line above is left out. Of memory that was freed only the
+/// access: who has it now may be anybody.
 std::string race_in_words(const std::string& report) {
   // The report names threads by numbers, and says the numbers' names at its end.
   static const std::regex access(
@@ -196,8 +199,10 @@ std::string race_in_words(const std::string& report) {
   for (std::sregex_iterator each(report.begin(), report.end(), named), end; each != end; ++each) {
     names["thread " + (*each)[1].str()] = (*each)[2];
   }
+  const bool freed = report.find("ThreadSanitizer: heap-use-after-free") != report.npos;
   std::string words, before;
   for (std::sregex_iterator each(report.begin(), report.end(), access), end; each != end; ++each) {
+    if (freed && !words.empty()) break;
     std::string what = (*each)[1];
     if (what.starts_with("Previous ")) what.erase(0, 9);
     what[0] = static_cast<char>(std::tolower(what[0]));
@@ -208,7 +213,10 @@ std::string race_in_words(const std::string& report) {
                          (*each)[2].str(), name == names.end() ? (*each)[3].str() : name->second);
     before = place;
   }
-  return words.empty() ? "" : "a race: no barrier orders these accesses" + words;
+  if (words.empty()) return "";
+  return (freed ? "memory that was freed is accessed"
+                : "a race: no barrier orders these accesses") +
+         words;
 }
 
 /// What AddressSanitizer says, without its map of memory.
@@ -220,19 +228,25 @@ std::string memory_in_words(const std::string& report) {
   static const std::regex size(R"((READ|WRITE) of size (\d+))");
   std::smatch access;
   const std::string second = found[2];
+  if (!std::regex_search(second, access, size)) return "";
   const std::string kind =
       found[1] == "use-after-poison" ? "outside of a static shared array" : found[1].str();
-  std::string words = users_line(found[3]) + ": " + kind;
-  if (std::regex_search(second, access, size)) {
-    words +=
-        fmt::format(", a {} of {} bytes", access[1] == "READ" ? "read" : "write", access[2].str());
-  }
+  std::string words = fmt::format("{}: {}, a {} of {} bytes", users_line(found[3]), kind,
+                                  access[1] == "READ" ? "read" : "write", access[2].str());
   std::smatch where;
   if (std::regex_search(report, where, region)) {
     words += "; the address " + where.str();
     if (const auto begin = words.find(" ["); begin != words.npos) words.resize(begin);
   }
   return words;
+}
+
+/// Anything else, such as a second free: the report's first line, and a line of the program.
+std::string other_in_words(const std::string& report) {
+  static const std::regex headline(R"((?:ERROR|WARNING): \w+Sanitizer: ([^\n]*[^:\n]))");
+  std::smatch found;
+  if (!std::regex_search(report, found, headline)) return report;
+  return users_line(report) + ": " + found[1].str();
 }
 
 /// Prints what a sanitizer has written to files of the folder; false if it found nothing.
@@ -243,7 +257,7 @@ bool print_findings(const fs::path& folder) {
     const std::string report = read_whole(entry.path()).value_or("");
     std::string words = race_in_words(report);
     if (words.empty()) words = memory_in_words(report);
-    if (words.empty()) words = report;
+    if (words.empty()) words = other_in_words(report);
     fmt::print(stderr, "prenorm: {}\n", words);
     any = true;
   }

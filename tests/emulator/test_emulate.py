@@ -13,7 +13,6 @@ import resource
 import signal
 import struct
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -155,20 +154,28 @@ DEATHS = {  # {how: (a kernel's body, main's, exit code, what is said)}
                "by damaged memory perhaps: --check memory may say where"),
     "abort_of_a_thread": ("if (threadIdx.x == 3) abort();", "", 134,
                           "kernel k, block (0, 0, 0), thread (3, 0, 0) is ended by abort"),
+    "calls_of_a_thread": ("", "if (count > 1) return main(count + 1, words) + x[count]; "
+                          "std::thread([&] { main(2, words); }).join();", 139,
+                          "host code calls itself without end"),
     "large_array": ("int at[100000]; for (int i = 0; i < n; ++i) at[i % 9] = i; x[0] = at[n];", "", 1,
                     "kernel k, block (0, 0, 0), thread (0, 0, 0): its stack is full"),
 }
 
 
-@pytest.mark.parametrize("how", slow_but({"abort", "large_array"}, DEATHS))
-def test_a_death_is_told(how, tmp_path):
+@pytest.mark.parametrize("how, check", [
+    *((how, "init") for how in ("abort", "large_array")),
+    *(pytest.param(*each, marks=pytest.mark.slow) for each in [
+        *((how, "init") for how in sorted(set(DEATHS) - {"abort", "large_array"})),
+        *((how, check) for how in ("abort_of_a_thread", "calls_of_a_thread", "null")
+          for check in ("memory", "race"))])])
+def test_a_death_is_told(how, check, tmp_path):
     of_kernel, of_main, code, says = DEATHS[how]
     path = tmp_path / "dies.cu"
     path.write_text("#include <csignal>\n#include <cstring>\n#include <thread>\n" + MAIN +
                     f"__global__ void k(int* x, int n) {{ {of_kernel} }}\n"
                     f"int main(int count, char** words) {{ int* x = nullptr; {of_main}\n"
                     "  k<<<1, 8>>>(x, 30);\n  cudaDeviceSynchronize();\n}\n")
-    done = emulate(path)
+    done = emulate(path, "--check", check)
     assert done.returncode == code and says in done.stderr, done.stderr
     place = f"{path}:{6 if of_kernel else 7}"
     assert place in done.stderr or how.startswith("damage"), done.stderr
@@ -177,19 +184,20 @@ def test_a_death_is_told(how, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_interrupted_kernel_is_told(tmp_path):
+@pytest.mark.parametrize("check", ["none", "race"])
+def test_an_endless_kernel_is_told(check, tmp_path):
+    """Where it runs after a while, and where when it is interrupted."""
     path = tmp_path / "endless.cu"
-    path.write_text("#include <cstdio>\n__global__ void k(int* x, int step) {\n"
-                    "  for (int i = 0; i < 9; i += step) x[0] = i;\n}\nint main() {\n  int* x;\n"
-                    '  cudaMalloc(&x, 4);\n  std::fputs("begins\\n", stderr);\n  k<<<1, 1>>>(x, 0);\n}\n')
-    with subprocess.Popen([os.environ["PRENORM_PROGRAM"], "emulate", path], text=True,
+    path.write_text("__global__ void k(int* x, int end) {\n\n  while (*x != end);\n}\nint main() {\n"
+                    "  int* x;\n  cudaMalloc(&x, 4);\n  cudaMemset(x, 0, 4);\n  k<<<1, 1>>>(x, 7);\n}\n")
+    with subprocess.Popen([os.environ["PRENORM_PROGRAM"], "emulate", path, "--check", check], text=True,
                           stderr=subprocess.PIPE, start_new_session=True) as running:
         said = running.stderr.readline()
-        time.sleep(1)  # until the kernel runs
         os.killpg(running.pid, signal.SIGINT)
-        said += running.stderr.read()
-    thread = "prenorm: kernel k, block (0, 0, 0), thread (0, 0, 0)"
-    assert f"{thread}: runs when the program is interrupted ({path}:3)" in said, said
+        interrupted = running.stderr.read()
+    thread = "prenorm: kernel k, block (0, 0, 0), thread (0, 0, 0): runs"
+    assert said == f"{thread} after 10 seconds of processor time, and goes on ({path}:3)\n"
+    assert f"{thread} when the program is interrupted ({path}:3)" in interrupted
     assert running.returncode == 130
 
 

@@ -1,6 +1,9 @@
 // What a kernel, or the host, does that the processor refuses.
 #pragma once
 
+#include "emulator.hpp"
+
+#include <optional>
 #include <string>
 
 namespace prenorm::emulator {
@@ -15,5 +18,14 @@ void catch_ends(void (*say)(const std::string& what));
 
 /// For this thread of the machine: faults are told even where its stack is full.
 void have_room_for_faults();
+
+/// A CUDA thread that has its turn, and the place in its code that follows.
+struct RunningThread {
+  const char* kernel;
+  uint3 block, thread;
+  const void* code;
+};
+/// One of those that run now; empty where none answers within a second.
+std::optional<RunningThread> what_runs();
 
 }  // namespace prenorm::emulator

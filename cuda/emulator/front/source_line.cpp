@@ -27,8 +27,14 @@ std::string quoted(const std::string& text) {
   return word + "'";
 }
 
-/// The file that the code is in: a library, or the program itself, whose path may be relative
-/// there.
+/// What this code is part of: the program, or a submission's library.
+Dl_info own_object() {
+  Dl_info own{};
+  ::dladdr(reinterpret_cast<const void*>(&line_of), &own);
+  return own;
+}
+
+/// Its file; the path of a program may be relative there.
 std::string file_of(const Dl_info& object) {
   const std::filesystem::path named = object.dli_fname;
   std::error_code ignored;
@@ -56,13 +62,19 @@ std::string next_line(std::string& text) {
 
 }  // namespace
 
-std::string line_of(const void* code) {
+bool is_own(const void* code) {
   Dl_info object{};
-  if (code == nullptr || ::dladdr(code, &object) == 0) return "";
-  const auto offset = static_cast<const char*>(code) - static_cast<const char*>(object.dli_fbase);
+  return code != nullptr && ::dladdr(code, &object) != 0 &&
+         object.dli_fbase == own_object().dli_fbase;
+}
+
+std::string line_of(const void* code) {
+  if (!is_own(code)) return "";
+  const Dl_info own = own_object();
+  const auto offset = static_cast<const char*>(code) - static_cast<const char*>(own.dli_fbase);
   char address[32];
   std::snprintf(address, sizeof address, "0x%tx", offset - 1);
-  std::string lines = output_of("addr2line -i -e " + quoted(file_of(object)) + " " + address);
+  std::string lines = output_of("addr2line -i -e " + quoted(file_of(own)) + " " + address);
   while (!lines.empty()) {
     const std::string line = users_line(next_line(lines));
     if (!line.empty()) return line;
@@ -73,10 +85,7 @@ std::string line_of(const void* code) {
 std::string line_of_callers() {
   std::array<void*, 64> frames{};
   const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  Dl_info own{}, object{};
-  ::dladdr(reinterpret_cast<const void*>(&line_of), &own);
   for (int i = 0; i < count; ++i) {
-    if (::dladdr(frames[i], &object) == 0 || object.dli_fbase != own.dli_fbase) continue;
     const std::string line = line_of(frames[i]);
     if (!line.empty()) return line;
   }
@@ -86,11 +95,10 @@ std::string line_of_callers() {
 std::vector<std::vector<std::string>> lines_of(const std::vector<std::uint64_t>& places) {
   constexpr std::size_t most = 4000;  // a command line has room for so many
   std::vector<std::vector<std::string>> found(places.size());
-  Dl_info object{};
-  if (::dladdr(reinterpret_cast<const void*>(&line_of), &object) == 0) return found;
-  const auto begin = reinterpret_cast<std::uint64_t>(object.dli_fbase);
+  const Dl_info own = own_object();
+  const auto begin = reinterpret_cast<std::uint64_t>(own.dli_fbase);
   for (std::size_t first = 0; first < places.size(); first += most) {
-    std::string command = "addr2line -a -i -e " + quoted(file_of(object));
+    std::string command = "addr2line -a -i -e " + quoted(file_of(own));
     for (std::size_t i = first; i < std::min(first + most, places.size()); ++i) {
       char address[32];
       std::snprintf(address, sizeof address, " 0x%llx",

@@ -9,6 +9,9 @@
 
 namespace prenorm::emulator {
 
+/// Whether the code is of the program or the submission, and none of a library's.
+bool is_own(const void* code);
+
 /// "mine.cu:12", the line before this address; binutils know it. A function of the emulator's
 /// headers that the compiler has put into a kernel is not meant, but who calls it. Empty where
 /// nothing is known.

@@ -415,6 +415,7 @@ int main() {
 #elif defined(BUG_used_after_free)
 // memory: heap-use-after-free, a read of 4 bytes
 // init: of memory that was freed, by way of argument 1
+// race: memory that was freed is accessed
 __global__ void copy(const float* x, float* y) {
   y[threadIdx.x] = x[threadIdx.x];  // BUG
 }
@@ -464,6 +465,8 @@ int main() { twice(on_device(numbers(32))); }
 
 #elif defined(BUG_divides_by_zero)
 // init: kernel share, block (0, 0, 0), thread (3, 0, 0): divides an integer by zero
+// memory: kernel share, block (0, 0, 0), thread (3, 0, 0): divides an integer by zero
+// race: kernel share, block (0, 0, 0), thread (3, 0, 0): divides an integer by zero
 __global__ void share(int* x, int n) {
   x[threadIdx.x] = n / x[threadIdx.x];  // BUG
 }
@@ -493,6 +496,8 @@ int main() {
 
 #elif defined(BUG_far_away)
 // init: kernel touch, block (0, 0, 0), thread (1, 0, 0): accesses no memory
+// memory: kernel touch, block (0, 0, 0), thread (1, 0, 0): accesses no memory
+// race: kernel touch, block (0, 0, 0), thread (1, 0, 0): accesses no memory
 __global__ void touch(float* x) {
   x[threadIdx.x * (size_t(1) << 40)] = 1;  // BUG
 }
@@ -653,6 +658,30 @@ __global__ void unpack(unsigned char* x) {
 }
 int main() {
   unpack<<<1, 1>>>(on_device(std::vector<unsigned char>(64)));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_throws)
+// none: kernel check, block (0, 0, 0), thread (5, 0, 0): throws an exception
+// memory: kernel check, block (0, 0, 0), thread (5, 0, 0): throws an exception
+// race: kernel check, block (0, 0, 0), thread (5, 0, 0): throws an exception
+__global__ void check(const int* x) {
+  if (x[threadIdx.x] == 5) throw threadIdx.x;  // BUG
+}
+int main() {
+  check<<<1, 8>>>(on_device(std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_more_than_all_memory)
+// none: kernel keep, block (0, 0, 0), thread (0, 0, 0): throws std::bad_alloc
+// memory: requested allocation size
+// race: requested allocation size
+__global__ void keep(int** x, size_t n) {
+  *x = new int[n];  // BUG
+}
+int main() {
+  keep<<<1, 1>>>(on_device(std::vector<int*>(1)), size_t(1) << 45);
   CUDA_CHECK(cudaDeviceSynchronize());
 }
 #endif
