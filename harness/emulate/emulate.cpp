@@ -51,7 +51,8 @@ const std::map<std::string, Flags>& flags_of_checks() {
   // The first one's calls are answered by the emulator, which is not linked with ThreadSanitizer.
   // Vectors are accessed as a whole.
   static const std::map<std::string, Flags> all{
-      {"init", seen({{"-fsanitize=thread", "-fno-tree-sra"}, {}})},
+      {"init",
+       seen({{"-fsanitize=thread", "-fsanitize=float-cast-overflow", "-fno-tree-sra"}, {}})},
       {"memory", {{"-fsanitize=address"}, {"-fsanitize=address"}}},
       {"race", {{"-fsanitize=thread"}, {"-fsanitize=thread"}}},
       {"none", {}},

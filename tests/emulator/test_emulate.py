@@ -214,6 +214,19 @@ def test_a_launch_that_was_refused_is_told_where_nobody_asks(tmp_path, asks):
 
 
 @pytest.mark.slow
+def test_a_conversion_of_what_does_not_fit_is_told(tmp_path):
+    """In kernels alone, and only what the type has no room for."""
+    path = tmp_path / "converts.cu"
+    path.write_text(MAIN + "__global__ void k(float x) {\n  volatile int fits = -1e9f * x;\n"
+                    "  volatile int large = 3e9f * x;\n}\nint main(int count, char**) {\n"
+                    "  volatile int large = 3e9f * count;\n  k<<<1, 2>>>(1);\n}\n")
+    done = emulate(path)
+    assert (done.returncode, done.stderr) == (
+        0, "prenorm: kernel k, block (0, 0, 0), thread (0, 0, 0): converts 3e+09 to 'int', which a device "
+        f"saturates and this does not ({path}:5)\n")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, to, start, status", [
     ("HostToDevice", "d", "h", 0), ("DeviceToHost", "h", "d", 0), ("Default", "d", "d", 0),
     ("DeviceToHost", "d", "h", 1), ("HostToDevice", "h", "d", 1), ("DeviceToDevice", "d", "h", 1),

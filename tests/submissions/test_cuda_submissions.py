@@ -103,6 +103,12 @@ MISTAKES = {
         "relu", "if (i < n) y[i]", "if (i <= n) y[i]",
         "OUT_OF_BOUNDS", "reads 4 bytes out of bounds, 4 bytes past the end of x",
         "if (i <= n) y[i]"),
+    "a write past the end": (
+        "relu", "if (i < n) y[i]", "if (i == 0) y[n + 2] = 0;\n  if (i < n) y[i]",
+        "OUT_OF_BOUNDS", "writes 4 bytes out of bounds, 12 bytes past the end of y", "y[n + 2] = 0"),
+    "an exception": (
+        "relu", "if (i < n) y[i]", "if (i == 3) throw 3;\n  if (i < n) y[i]",
+        "RUNTIME_ERROR", "thread (3, 0, 0): throws an exception", ""),
     "threads that return before a barrier": (
         "rmsnorm", "  const std::int64_t row = blockIdx.x * d_model;\n",
         "  const std::int64_t row = blockIdx.x * d_model;\n  if (threadIdx.x >= 40) return;\n",

@@ -7,7 +7,10 @@
 #include "source_line.hpp"
 #include "watch.hpp"
 
+#include <atomic>
+#include <bit>
 #include <boost/context/detail/exception.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -124,6 +127,29 @@ extern "C" void __cxa_throw(void* object, void* type, void (*destroy)(void*)) {
   static auto* const next = prenorm::emulator::next_function("__cxa_throw", __cxa_throw);
   next(object, type, destroy);
   std::abort();
+}
+
+/// What -fsanitize=float-cast-overflow passes: where a conversion stands, and its types. The
+/// program goes on with what this machine makes of the number; that is said once.
+struct Conversion {
+  struct Type {
+    std::uint16_t kind, bits;
+    char name[1];  // as long as it is, in quotation marks
+  };
+  const char* file;
+  std::uint32_t line, column;
+  const Type *from, *to;
+};
+extern "C" void __ubsan_handle_float_cast_overflow(const Conversion* of, std::uintptr_t value) {
+  static std::atomic<bool> said = false;
+  if (!prenorm::emulator::running() || of->from->bits > 64 || said.exchange(true)) return;
+  const double number = of->from->bits == 32
+                            ? double{std::bit_cast<float>(static_cast<std::uint32_t>(value))}
+                            : std::bit_cast<double>(value);
+  std::fprintf(
+      stderr,
+      "prenorm: %s: converts %g to %s, which a device saturates and this does not (%s:%u)\n",
+      prenorm::emulator::where().c_str(), number, of->to->name, of->file, of->line);
 }
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,

@@ -8,6 +8,7 @@
 #include "own_segments.hpp"
 
 #include <algorithm>
+#include <boost/context/detail/exception.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -246,6 +247,23 @@ const char* kept(const std::string& text) {
   return texts->insert(text).first->c_str();
 }
 
+/// Device code has no exceptions: a kernel that throws one has failed, whoever would catch it.
+void run_thread(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const KernelError&) {
+    throw;
+  } catch (const Abandoned&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail(std::string("throws ") + error.what());
+  } catch (const boost::context::detail::forced_unwind&) {
+    throw;
+  } catch (...) {
+    fail("throws an exception");
+  }
+}
+
 void launch_kernel(const char* name, const Shape& shape, const std::function<void()>& body) {
   if (shape.shared > shared_without_leave && shape.shared > allowed_shared(kernel_of(body))) {
     bounds::take_suspects();
@@ -258,7 +276,7 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
   }
   try {
     const Watched watched;
-    run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, body);
+    run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, [&body] { run_thread(body); });
   } catch (const std::invalid_argument& why) {  // a launch that every device refuses
     refused_launch = kept("invalid configuration argument (" + std::string(why.what()) + ")");
     unheard = kept(why.what() + described(shape.at, nullptr));
