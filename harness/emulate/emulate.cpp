@@ -189,8 +189,8 @@ std::string users_line(const std::string& text) {
 }
 
 /// "a race: no barrier orders these accesses", and for each a line "mine.cu:12: write of 4 bytes by
-/// thread ..."; a place that is that of the line above is left out. Of memory that was freed only the
-/// access: who has it now may be anybody.
+/// thread ..."; a place that is that of the line above is left out. Of memory that was freed only
+/// the access: who has it now may be anybody.
 std::string race_in_words(const std::string& report) {
   // The report names threads by numbers, and says the numbers' names at its end.
   static const std::regex access(

@@ -10,10 +10,10 @@
 #include <atomic>
 #include <chrono>
 #include <fmt/format.h>
-#include <utility>
 #include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace prenorm::harness {
 namespace {
@@ -30,10 +30,6 @@ constexpr std::size_t most_asked_alone = 2;
 constexpr std::int64_t most_elements_alone = 1 << 16;
 /// Of workers that take seconds to start, while the first must be loaded in time.
 constexpr std::size_t most_started_together = 4;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 class Run {
  public:
@@ -360,7 +356,8 @@ class Run {
       standing.failed.push_back(number);
     }
     if (!late) {
-      const bool slow = seconds_since(start) > share_after_timeout * call_limit_;
+      const std::chrono::duration<double> took = Clock::now() - start;
+    const bool slow = took.count() > share_after_timeout * call_limit_;
       standing.losses.add(exam_case, result, slow,
                           submission_.slow_to_start() && !solution.running());
     }
