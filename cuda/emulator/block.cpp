@@ -46,6 +46,7 @@ void Block::prepare(const Launch& launch, uint3 index) {
   }
   fresh_ = returned_ = at_barrier_ = gathering_ = 0;
   votes_ = 0;
+  absent_ = 0;
   gave_way_ = 0;
   wants_fresh_ = waits_for_others_ = false;
   ready_.clear();
@@ -75,7 +76,8 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
   }
   current_block = this;
   cluster_ = cluster;
-  const unsigned rank = index.x % launch.cluster;
+  const std::uint64_t row = std::uint64_t{index.z} * launch.grid.y + index.y;
+  const auto rank = static_cast<unsigned>((row * launch.grid.x + index.x) % launch.cluster);
   if (cluster == nullptr || cluster->begin(rank, this)) run_threads(body);
   if (cluster != nullptr) cluster->end(rank);
   if (waits_for_others_) others.go_on();
@@ -318,14 +320,26 @@ Votes Block::meet(bool predicate, const Place& here, bool counted) {
 }
 
 /// One thread waits with those of the other blocks, and its whole block with it: one barrier.
-void Block::cluster_barrier() {
-  meet(false, {}, true);
+void Block::cluster_barrier(const Place& here) {
+  meet(false, here, true);
   if (current_ == 0 && cluster_ != nullptr) {
     RaceFiber::release(cluster_);
-    cluster_->wait();
+    absent_ = cluster_->wait();
     RaceFiber::acquire(cluster_);
   }
-  meet(false, {}, false);
+  meet(false, here, false);
+}
+
+void Block::grid_barrier(const Place& here) {
+  threads_[current_].here = here;
+  if (!launch_->cooperative) {
+    fail(current_, "waits for all blocks, which only a cooperative launch runs together");
+  }
+  cluster_barrier(here);
+  if (absent_ > 0) {
+    fail(current_, "waits for all blocks, and " + std::to_string(absent_) + " of " +
+                       std::to_string(launch_->cluster) + " have returned");
+  }
 }
 
 std::byte* Block::cluster_peer(std::byte* own, unsigned rank) const {

@@ -111,10 +111,11 @@ inline constexpr std::size_t around_shared = 4096;
 
 class Block;
 
-/// The blocks of a cluster, which run at the same time, each on its own thread of the machine.
+/// The blocks of a cluster, or of a cooperative launch, which run at the same time, each on its own
+/// thread of the machine.
 class Cluster {
  public:
-  explicit Cluster(unsigned blocks) : barrier_(blocks), blocks_(blocks) {}
+  explicit Cluster(unsigned blocks) : barrier_(blocks, Passed{this}), blocks_(blocks) {}
 
   /// Waits until the shared memory of all blocks is there; false if one of them cannot begin.
   bool begin(unsigned rank, Block* block) {
@@ -127,16 +128,27 @@ class Cluster {
     complete_ = false;
     barrier_.arrive_and_drop();
   }
-  void wait() { barrier_.arrive_and_wait(); }
+  /// How many blocks had returned when the others met.
+  unsigned wait() {
+    barrier_.arrive_and_wait();
+    return absent_;
+  }
   void end(unsigned rank) {
     blocks_[rank] = nullptr;
+    ++ended_;
     barrier_.arrive_and_drop();
   }
   /// Null once it has returned.
   Block* block(unsigned rank) const { return blocks_[rank]; }
 
  private:
-  std::barrier<> barrier_;
+  struct Passed {
+    Cluster* cluster;
+    void operator()() const noexcept { cluster->absent_ = cluster->ended_.load(); }
+  };
+  std::atomic<unsigned> ended_ = 0;
+  unsigned absent_ = 0;  // of ended_, since the last time that they met
+  std::barrier<Passed> barrier_;
   std::vector<std::atomic<Block*>> blocks_;
   std::atomic<bool> complete_ = true;
 };
@@ -164,7 +176,9 @@ class Block {
   Votes barrier(bool predicate, const Place& here) { return meet(predicate, here, true); }
   std::uint64_t warp_operation(const char* word, unsigned mask, std::uint64_t bits, int source,
                                const Place& here);
-  void cluster_barrier();
+  void cluster_barrier(const Place& here = {});
+  void grid_barrier(const Place& here);
+  bool cooperative() const { return launch_->cooperative; }
   std::byte* cluster_peer(std::byte* own, unsigned rank) const;
   void collective(const char* word, void* operand, Combine combine, const Place& here);
   unsigned converged_lanes(const char* word, const Place& here);
@@ -222,6 +236,7 @@ class Block {
 
   const Launch* launch_ = nullptr;
   Cluster* cluster_ = nullptr;
+  unsigned absent_ = 0;  // blocks, when it last met those of its cluster
   Others* others_ = nullptr;
   bool waits_for_others_ = false;
   std::vector<Thread> threads_ = std::vector<Thread>(most_threads);

@@ -424,7 +424,7 @@ void on_warp_operation(const char* word) {
 void on_copy(const AsyncCopy& copy, const void* place) {
   if (collector == nullptr) return;
   if (copy.bytes > 0) collector->on_access(Kind::copy, copy.from, copy.bytes, place);
-  collector->on_access(Kind::copy, copy.to, sizeof(AsyncCopy::Bytes), place);
+  collector->on_access(Kind::copy, copy.to, copy.size, place);
 }
 void on_atomic(const void* at, std::size_t bytes, const void* place) {
   if (collector != nullptr) collector->on_access(Kind::atomic, at, bytes, place);

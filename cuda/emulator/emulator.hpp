@@ -81,6 +81,7 @@ struct Launch {
   std::size_t shared_bytes = 0;  // of dynamic shared memory
   unsigned cluster = 1;          // blocks along x that read each other's shared memory
   Place here = {};               // where the launch stands
+  bool cooperative = false;      // all blocks run together, and wait for each other
 };
 
 /// Runs body once for each thread of each block, and returns when all are done.
@@ -108,6 +109,11 @@ Votes barrier(bool predicate, Place here = {});
 /// Waits for all threads of all blocks of the cluster that have not returned.
 void cluster_barrier();
 
+/// Waits for all threads of a cooperative launch; any other is an error, and so is a block that has
+/// returned. cooperative(): whether it is one.
+void grid_barrier(Place here = {});
+bool cooperative();
+
 /// Where block `rank` of the cluster has what is at `own` in this block's dynamic shared memory.
 void* cluster_peer(void* own, unsigned rank);
 
@@ -128,15 +134,15 @@ std::uint64_t shuffle(const char* word, unsigned mask, std::uint64_t bits, int s
 using Combine = void (*)(void* const* operands);
 void collective(const char* word, void* operand, Combine combine, Place here = {});
 
-/// A copy of up to 16 bytes to shared memory; the rest of the 16 becomes 0. The copy is made when
-/// its thread waits: a thread begins copies, commits those since the last commit as a group, and
-/// when it waits takes back, by next_copy until that is false, those of all but the newest groups.
-/// A thread that returns with pending copies is an error.
+/// A copy of 4, 8 or 16 bytes (`size`) to shared memory; those behind the first `bytes` become 0.
+/// The copy is made when its thread waits: a thread begins copies, commits those since the last
+/// commit as a group, and when it waits takes back, by next_copy until that is false, those of all
+/// but the newest groups. A thread that returns with pending copies is an error.
 struct AsyncCopy {
   using Bytes = unsigned __attribute__((vector_size(16), may_alias));  // which go in one access
   Bytes* to;
   const void* from;
-  unsigned bytes;
+  unsigned bytes, size = sizeof(Bytes);
 };
 void begin_copy(const AsyncCopy& copy);
 void commit_copies();

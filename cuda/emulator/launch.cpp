@@ -85,12 +85,14 @@ void check(const Launch& launch) {
   if (g.x == 0 || g.y == 0 || g.z == 0 || g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535) {
     refuse("a grid of " + to_text(g) + " blocks; there may be (2147483647, 65535, 65535)");
   }
-  if (launch.cluster == 0 || launch.cluster > most_cluster || g.x % launch.cluster != 0) {
+  const bool clusters = launch.cluster != 1 && !launch.cooperative;
+  if (clusters &&
+      (launch.cluster == 0 || launch.cluster > most_cluster || g.x % launch.cluster != 0)) {
     refuse("clusters of " + std::to_string(launch.cluster) + " along " + std::to_string(g.x) +
            " blocks; there may be " + std::to_string(most_cluster) + ", and no part of one");
   }
-  if (launch.cluster > 1 && !has_clusters) refuse("this device has no clusters");
-  const auto most = launch.cluster > 1 ? most_shared_bytes_of_cluster : most_shared_bytes;
+  if (clusters && !has_clusters) refuse("this device has no clusters");
+  const auto most = clusters ? most_shared_bytes_of_cluster : most_shared_bytes;
   if (launch.shared_bytes > most) {
     refuse(std::to_string(launch.shared_bytes) + " bytes of shared memory; there are " +
            std::to_string(most));
@@ -106,11 +108,17 @@ bool has_clusters = true;
 
 namespace {
 
-/// The blocks of one cluster, which begin at `first`; or the one block where there are no clusters.
+/// The blocks of one cluster, from number `first` on; or the one block where there are no clusters.
 /// What the first of them threw is thrown.
-void run_cluster(const Launch& launch, uint3 first, const Pool::Blocks& runners,
+void run_cluster(const Launch& launch, std::uint64_t first, const Pool::Blocks& runners,
                  const std::function<void()>& body, Others& others) {
-  if (launch.cluster == 1) return runners[0]->run(launch, first, body, others);
+  const auto index = [&launch](std::uint64_t block) {
+    const dim3 grid = launch.grid;
+    return uint3{static_cast<unsigned>(block % grid.x),
+                 static_cast<unsigned>(block / grid.x % grid.y),
+                 static_cast<unsigned>(block / grid.x / grid.y)};
+  };
+  if (launch.cluster == 1) return runners[0]->run(launch, index(first), body, others);
   Cluster cluster(launch.cluster);
   std::vector<std::exception_ptr> failures(launch.cluster);
   {
@@ -118,7 +126,7 @@ void run_cluster(const Launch& launch, uint3 first, const Pool::Blocks& runners,
     for (unsigned rank = 0; rank < launch.cluster; ++rank) {
       const auto run_block = [&, rank] {
         try {
-          runners[rank]->run(launch, {first.x + rank, first.y, first.z}, body, others, &cluster);
+          runners[rank]->run(launch, index(first + rank), body, others, &cluster);
         } catch (...) {
           failures[rank] = std::current_exception();
         }
@@ -261,14 +269,9 @@ class Running : public Others {
     auto take = [&, i = share]() mutable {
       return RaceFiber::used && next_ < blocks_ ? std::exchange(i, i + shares_) : next_++;
     };
-    const dim3 grid = launch_.grid;
     for (std::uint64_t i = take(); i < blocks_; i = take()) {
-      const std::uint64_t block = i * launch_.cluster;
-      const uint3 index{static_cast<unsigned>(block % grid.x),
-                        static_cast<unsigned>(block / grid.x % grid.y),
-                        static_cast<unsigned>(block / grid.x / grid.y)};
       try {
-        run_cluster(launch_, index, runner, body_, *this);
+        run_cluster(launch_, i * launch_.cluster, runner, body_, *this);
       } catch (const Abandoned&) {  // as another block has failed
       } catch (...) {
         next_ = blocks_;
@@ -365,6 +368,8 @@ bool next_copy(int groups_left, AsyncCopy* copy) {
 }
 
 void cluster_barrier() { running_block("a cluster's barrier").cluster_barrier(); }
+void grid_barrier(Place here) { running_block("a grid's barrier").grid_barrier(here); }
+bool cooperative() { return running_block("a grid").cooperative(); }
 void* cluster_peer(void* own, unsigned rank) {
   return running_block("a cluster").cluster_peer(static_cast<std::byte*>(own), rank);
 }

@@ -167,7 +167,7 @@ void Block::check_operation(std::size_t i, unsigned lanes) const {
 void Block::begin_copy(const AsyncCopy& copy) {
   Thread& self = threads_[current_];
   self.copies.emplace_back(copy, self.groups);
-  checker::forget(copy.to, sizeof(AsyncCopy::Bytes));
+  checker::forget(copy.to, copy.size);
 }
 
 bool Block::next_copy(int groups_left, AsyncCopy* copy) {
@@ -177,7 +177,7 @@ bool Block::next_copy(int groups_left, AsyncCopy* copy) {
   if (group + groups_left >= self.groups) return false;
   *copy = next;
   // Where kernels are compiled for the counter, the write itself reports nothing.
-  checker::on_write(next.to, sizeof(AsyncCopy::Bytes), nullptr, false);
+  checker::on_write(next.to, next.size, nullptr, false);
   if (++self.copies_made == self.copies.size()) {
     self.copies.clear();
     self.copies_made = 0;

@@ -19,9 +19,10 @@ struct MatrixRow {
 };
 void exchange_rows(const char* word, MatrixRow& row, bool transposed);
 
-inline void require_aligned(const void* at, const char* what) {
-  if (reinterpret_cast<std::uintptr_t>(at) % 16 == 0) return;
-  throw KernelError(where() + ": " + what + " is not aligned to 16 bytes");
+inline void require_aligned(const void* at, const char* what, unsigned bytes = 16) {
+  if (reinterpret_cast<std::uintptr_t>(at) % bytes == 0) return;
+  throw KernelError(where() + ": " + what + " is not aligned to " + std::to_string(bytes) +
+                    " bytes");
 }
 
 /// ldmatrix.sync.aligned.m8n8.x4.shared.b16, with .trans or without.
@@ -51,21 +52,31 @@ void multiply_tiles(const char* word, TileProduct<int> lane, Place here);
 /// Waits for all lanes of the warp, and does no more.
 void meet(const char* word, Place here);
 
-/// Until a copy is made there are NaNs.
-PRENORM_NOT_COUNTED inline void lose(AsyncCopy::Bytes* there) { *there = ~AsyncCopy::Bytes{}; }
-
-/// cp.async.cg.shared.global, 16 bytes of which `bytes` are read. The old content is lost at once,
-/// the new one is there when the thread has waited: in between the bytes are NaN, and count as
-/// unwritten.
-inline void cp_async(void* to, const void* from, unsigned bytes) {
-  require_aligned(to, "where a cp.async writes");
-  require_aligned(from, "what a cp.async reads");
-  if (bytes > sizeof(AsyncCopy::Bytes)) {
-    throw KernelError(where() + ": a cp.async reads " + std::to_string(bytes) + " bytes, of 16");
+/// Writes where the copy goes to, as one access or by words.
+PRENORM_NOT_COUNTED inline void put(const AsyncCopy& copy, const AsyncCopy::Bytes& bytes) {
+  if (copy.size == sizeof bytes) {
+    *copy.to = bytes;
+    return;
   }
-  auto* const there = static_cast<AsyncCopy::Bytes*>(to);
-  lose(there);
-  begin_copy({there, from, bytes});
+  using Word = unsigned __attribute__((may_alias));
+  for (unsigned i = 0; i < copy.size / sizeof(Word); ++i) {
+    reinterpret_cast<Word*>(copy.to)[i] = bytes[i];
+  }
+}
+
+/// cp.async.ca and .cg.shared.global, 4, 8 or 16 bytes (`size`) of which `bytes` are read. The old
+/// content is lost at once, the new one is there when the thread has waited: in between the bytes
+/// are NaN, and count as unwritten.
+inline void cp_async(void* to, const void* from, unsigned bytes, unsigned size = 16) {
+  require_aligned(to, "where a cp.async writes", size);
+  require_aligned(from, "what a cp.async reads", size);
+  if (bytes > size || (size != 4 && size != 8 && size != 16)) {
+    throw KernelError(where() + ": a cp.async reads " + std::to_string(bytes) + " bytes, of " +
+                      std::to_string(size));
+  }
+  const AsyncCopy copy{static_cast<AsyncCopy::Bytes*>(to), from, bytes, size};
+  put(copy, ~AsyncCopy::Bytes{});
+  begin_copy(copy);
 }
 
 /// cp.async.wait_group.
@@ -76,7 +87,7 @@ PRENORM_NOT_COUNTED inline void wait_for_copies(int groups_left) {
     for (unsigned i = 0; i < copy.bytes; ++i) {
       bytes[i] = static_cast<const unsigned char*>(copy.from)[i];
     }
-    *copy.to = *reinterpret_cast<const AsyncCopy::Bytes*>(bytes);
+    put(copy, *reinterpret_cast<const AsyncCopy::Bytes*>(bytes));
   }
 }
 

@@ -357,7 +357,7 @@ class Run {
     }
     if (!late) {
       const std::chrono::duration<double> took = Clock::now() - start;
-    const bool slow = took.count() > share_after_timeout * call_limit_;
+      const bool slow = took.count() > share_after_timeout * call_limit_;
       standing.losses.add(exam_case, result, slow,
                           submission_.slow_to_start() && !solution.running());
     }

@@ -14,7 +14,7 @@ namespace prenorm::emulator::front {
 namespace {
 
 /// Families of names, the first that fits; what is not emulated is nowhere listed name by name.
-const std::array<std::pair<std::regex, std::string_view>, 18> families{{
+const std::array<std::pair<std::regex, std::string_view>, 17> families{{
     {std::regex("(tex[123C]|texture)\\w*|cuda\\w*(Texture|Channel|Res(ource)?(View|Type|Desc)|"
                 "(Address|Filter|Read)Mode)\\w*"),
      "a texture"},
@@ -28,7 +28,6 @@ const std::array<std::pair<std::regex, std::string_view>, 18> families{{
     {std::regex("cuda\\w*(Ipc|External|NvSci|Fabric)\\w*"), "memory of another process or API"},
     {std::regex("cuda\\w*(Cooperative|CGScope)\\w*|cudaCG\\w*"), "a cooperative launch"},
     {std::regex("cuda\\w*Cluster\\w*|__\\w*[cC]luster\\w*"), "a cluster"},
-    {std::regex("cudaLaunchKernel"), "a launch by a function's address"},
     {std::regex("cudaLaunch\\w*|cudaStreamAttr\\w*|cudaAccessP\\w*"), "a launch with attributes"},
     {std::regex("cuda(Jit|Library|library|Kernel)\\w*|cudaGetKernel"), "code loaded by a program"},
     {std::regex("cublas\\w*_64"), "cuBLAS with 64-bit sizes"},

@@ -208,6 +208,18 @@ std::string kernel_of(const std::function<void()>& call) {
   return signature;
 }
 
+std::string name_of(const std::function<void()>& call) {
+  std::string name = kernel_of(call);  // void scope::kernel(float*) [with ...]
+  name.resize(std::min(name.find('('), name.size()));
+  return name.substr(name.rfind(' ') + 1);
+}
+
+void no_kernel_at(const Place& here) {
+  throw KernelError(
+      "a launch by an address that is not written as a kernel's name is not emulated" +
+      described(here, nullptr));
+}
+
 struct Leave {
   std::mutex mutex;
   std::map<std::string, std::size_t> bytes;  // by the kernel's signature
@@ -278,7 +290,10 @@ void launch_kernel(const char* name, const Shape& shape, const std::function<voi
   }
   try {
     const Watched watched;
-    run({name, shape.grid, shape.block, shape.shared, 1, shape.at}, [&body] { run_thread(body); });
+    const dim3 grid = shape.grid;
+    const unsigned together = shape.cooperative ? grid.x * grid.y * grid.z : 1;
+    run({name, grid, shape.block, shape.shared, together, shape.at, shape.cooperative},
+        [&body] { run_thread(body); });
   } catch (const std::invalid_argument& why) {  // a launch that every device refuses
     refused_launch = kept("invalid configuration argument (" + std::string(why.what()) + ")");
     unheard = kept(why.what() + described(shape.at, nullptr));
@@ -342,6 +357,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->globalL1CacheSupported = properties->localL1CacheSupported = 1;
   properties->asyncEngineCount = properties->deviceOverlap = 1;
   properties->computePreemptionSupported = properties->hostRegisterSupported = 1;
+  properties->cooperativeLaunch = 1;
   properties->concurrentManagedAccess = properties->memoryPoolsSupported = 1;
   properties->singleToDoublePrecisionPerfRatio = 32;
   properties->memoryBusWidth = 128;
@@ -391,6 +407,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     PRENORM_ATTRIBUTE(MaxRegistersPerMultiprocessor, regsPerMultiprocessor)
     PRENORM_ATTRIBUTE(ManagedMemory, managedMemory)
     PRENORM_ATTRIBUTE(SingleToDoublePrecisionPerfRatio, singleToDoublePrecisionPerfRatio)
+    PRENORM_ATTRIBUTE(CooperativeLaunch, cooperativeLaunch)
     PRENORM_ATTRIBUTE(ConcurrentManagedAccess, concurrentManagedAccess)
     PRENORM_ATTRIBUTE(ComputePreemptionSupported, computePreemptionSupported)
     PRENORM_ATTRIBUTE(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin)

@@ -1,5 +1,5 @@
 // CUDA C++ into C++: reads a preprocessed .cu file from standard input and writes what a host
-// compiler takes. Five things are not C++ and are rewritten here; the rest of the language is
+// compiler takes. Six things are not C++ and are rewritten here; the rest of the language is
 // macros, types and functions (include/cuda_runtime.h).
 //
 //   kernel<<<grid, block, shared, stream>>>(arguments)   a call of prenorm::emulator::launch, whose
@@ -10,6 +10,7 @@
 //   extern __shared__ float tile[];                      a pointer to the block's dynamic memory
 //   __global__ void kernel(...) {                        a call of enter_kernel() in its body
 //   __noinline__                                         an attribute
+//   cudaLaunchKernel((void*)kernel, ...)                 without the cast
 //
 // Lines keep their numbers. What the emulator lacks ends with one message, "file:line: word is not
 // emulated", and exit code 1.
@@ -59,6 +60,8 @@ class Translator {
         shared_declaration();
       } else if (!token.system && begins_launch(at_)) {
         launch();
+      } else if (token.is("cudaLaunchKernel") || token.is("cudaLaunchCooperativeKernel")) {
+        keep_type();
       }
     }
     std::string result;
@@ -343,6 +346,18 @@ class Translator {
     for (Index i = open; i < end; ++i) {
       if (tokens_[i].is("__null")) tokens_[i].text = "nullptr";
     }
+  }
+
+  /// cudaLaunchKernel((void*)kernel, ...): without the cast, for which a kernel's type is lost.
+  void keep_type() {
+    Index i = at_ + 1;
+    if (!token(i++).is("(")) return;
+    const bool named = token(i).is("reinterpret_cast") || token(i).is("static_cast");
+    if (!named && !token(i).is("(")) return;
+    Index end = i + (named ? 2 : 1);
+    if (token(end).is("const")) ++end;
+    if (!token(end).is("void") || !token(end + 1).is("*")) return;
+    for (end += 2; i <= end; ++i) tokens_[i].text.clear();
   }
 
   /// The first token of the expression that ends before `end`: names, their template arguments,

@@ -1,5 +1,4 @@
 // <cooperative_groups.h> of the emulator: blocks, tiles of warps, the lanes that run together.
-// There is no grid to synchronize: blocks may run one after the other.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -36,7 +35,7 @@ class thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-/// The threads of all blocks, which cannot wait for each other here.
+/// The threads of all blocks, which wait for each other in cooperative launches.
 class grid_group {
  public:
   static unsigned long long thread_rank() {
@@ -56,10 +55,8 @@ class grid_group {
   static dim3 group_dim() { return gridDim; }
   static dim3 dim_blocks() { return gridDim; }
   static dim3 block_index() { return dim3(blockIdx); }
-  static bool is_valid() { return false; }
-  static void sync(PRENORM_HERE) {
-    prenorm::emulator::fail("grid_group::sync() is not emulated", here);
-  }
+  static bool is_valid() { return prenorm::emulator::cooperative(); }
+  static void sync(PRENORM_HERE) { prenorm::emulator::grid_barrier(here); }
 };
 inline grid_group this_grid() { return {}; }
 
@@ -213,6 +210,7 @@ auto invoke_one_broadcast(const lanes& group, F&& f, Arguments&&... arguments) {
 
 inline void sync(const thread_group& group, PRENORM_HERE) { group.sync(here); }
 inline void sync(const thread_block&, PRENORM_HERE) { __syncthreads(here); }
+inline void sync(const grid_group&, PRENORM_HERE) { prenorm::emulator::grid_barrier(here); }
 inline void sync(const lanes& group, PRENORM_HERE) { group.sync(here); }
 
 }  // namespace cooperative_groups

@@ -74,6 +74,7 @@ struct Shape {
   dim3 grid, block;
   std::size_t shared;
   Place at;
+  bool cooperative = false;
 };
 
 /// The launch of a program: what a device refuses becomes the error that cudaGetLastError returns;
@@ -86,6 +87,9 @@ constexpr std::size_t shared_without_leave = 48 << 10;
 /// Every kernel begins with this call. While a call is asked for its kernel, that ends there.
 void enter_kernel(const char* signature);
 std::string kernel_of(const std::function<void()>& call);
+/// Without its types.
+std::string name_of(const std::function<void()>& call);
+[[noreturn]] void no_kernel_at(const Place& here);
 
 /// Leave for so much dynamic shared memory; of all kernels, where the signature is empty.
 cudaError_t allow_shared(const std::string& signature, int bytes);
@@ -386,4 +390,61 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
                                                                    int threads, std::size_t shared,
                                                                    unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
+}
+
+// Launches by a kernel's address. It has its type here: prenorm-cuda-to-cpp takes casts to void*
+// away.
+
+namespace prenorm::emulator {
+
+template <class... Parameters, std::size_t... I>
+cudaError_t launch_by_address(const Shape& shape, void (*kernel)(Parameters...), void** arguments,
+                              std::index_sequence<I...>) {
+  const auto thread = [&] {
+    kernel(*static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
+  };
+  look_at_all(*static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
+  const cudaError_t before = std::exchange(last_error, cudaSuccess);
+  const std::string name = name_of(thread);
+  launch_kernel(name.c_str(), shape, std::cref(thread));
+  const cudaError_t error = last_error;
+  unheard = nullptr;  // the program has it
+  if (error == cudaSuccess) last_error = before;
+  return error;
+}
+
+}  // namespace prenorm::emulator
+
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t shared = 0, cudaStream_t stream = nullptr,
+                             prenorm::emulator::Place here = prenorm::emulator::Place::current()) {
+  return prenorm::emulator::launch_by_address({grid, block, shared, stream, here}, kernel,
+                                              arguments, std::index_sequence_for<Parameters...>());
+}
+inline cudaError_t cudaLaunchKernel(
+    const void*, dim3, dim3, void**, std::size_t = 0, cudaStream_t = nullptr,
+    prenorm::emulator::Place here = prenorm::emulator::Place::current()) {
+  prenorm::emulator::no_kernel_at(here);
+}
+inline cudaError_t cudaLaunchCooperativeKernel(
+    const void*, dim3, dim3, void**, std::size_t = 0, cudaStream_t = nullptr,
+    prenorm::emulator::Place here = prenorm::emulator::Place::current()) {
+  prenorm::emulator::no_kernel_at(here);
+}
+template <class... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(
+    void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, std::size_t shared = 0,
+    cudaStream_t stream = nullptr,
+    prenorm::emulator::Place here = prenorm::emulator::Place::current()) {
+  int most = 0;  // that run together
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &most, kernel, static_cast<int>(block.x * block.y * block.z), shared);
+  if (std::size_t{grid.x} * grid.y * grid.z > static_cast<std::size_t>(most) * 16) {
+    return prenorm::emulator::remember(cudaErrorCooperativeLaunchTooLarge);
+  }
+  prenorm::emulator::Shape shape(grid, block, shared, stream, here);
+  shape.cooperative = true;
+  return prenorm::emulator::launch_by_address(shape, kernel, arguments,
+                                              std::index_sequence_for<Parameters...>());
 }

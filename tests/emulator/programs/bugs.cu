@@ -309,16 +309,39 @@ __global__ void lane(int* x) {
 }
 int main() { lane<<<1, 32>>>(on_device(std::vector<int>(32))); }
 
-#elif defined(BUG_unknown_cooperative_launch)
-// init: cudaLaunchCooperativeKernel (a cooperative launch) is not emulated
-__global__ void everybody(float* x) {
-  cooperative_groups::this_grid().sync();
-  x[threadIdx.x] += 1;
+#elif defined(BUG_grid_barrier_without_leave)
+// none: waits for all blocks, which only a cooperative launch runs together
+__global__ void step(float* x) {
+  x[blockIdx.x] += 1;
+  cooperative_groups::this_grid().sync();  // BUG
+  x[blockIdx.x] *= x[(blockIdx.x + 1) % gridDim.x];
 }
 int main() {
-  float* x = on_device(numbers(32));
-  void* arguments[] = {&x};
-  cudaLaunchCooperativeKernel((void*)everybody, dim3(2), dim3(32), arguments, 0, nullptr);  // BUG
+  step<<<2, 1>>>(on_device(numbers(2)));
+  CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+#elif defined(BUG_block_left_before_a_grid_barrier)
+// none: waits for all blocks, and 1 of 3 have returned
+__global__ void step(float* x, int n) {
+  if (blockIdx.x >= n) return;
+  x[blockIdx.x] += 1;
+  cooperative_groups::this_grid().sync();  // BUG
+}
+int main() {
+  float* x = on_device(numbers(3));
+  int n = 2;
+  void* arguments[] = {&x, &n};
+  CUDA_CHECK(cudaLaunchCooperativeKernel((void*)step, 3, 32, arguments));
+}
+
+#elif defined(BUG_kernel_by_a_variable)
+// none: a launch by an address that is not written as a kernel's name is not emulated
+__global__ void clear(float* x) { *x = 0; }
+int main() {
+  float* x = on_device(numbers(1));
+  void *arguments[] = {&x}, *kernel = (void*)clear;
+  CUDA_CHECK(cudaLaunchKernel(kernel, 1, 1, arguments, 0, 0));  // BUG
 }
 
 #elif defined(BUG_unknown_device_sort)
