@@ -148,7 +148,11 @@ std::size_t Block::next_ready() {
   // Those who have waited longest, in case the others wait for them in a loop.
   if (++turns_ % 65536 == 0) {
     const std::size_t oldest = std::min<std::size_t>(warp_size, ready_.size());
-    std::ranges::rotate(ready_, ready_.begin() + static_cast<std::ptrdiff_t>(oldest));
+    // Rotated by swaps: memmove would look to ThreadSanitizer like a race of the two threads.
+    const auto middle = ready_.begin() + static_cast<std::ptrdiff_t>(oldest);
+    std::reverse(ready_.begin(), middle);
+    std::reverse(middle, ready_.end());
+    std::reverse(ready_.begin(), ready_.end());
   }
   const std::size_t thread = ready_.back();
   ready_.pop_back();

@@ -1,5 +1,6 @@
 // The game of life: pitched memory of bytes that wraps at its edges, a tile with its halo in shared
-// memory, and a version with 64 cells in a word.
+// memory, and a version with 64 cells in a word. And a line of cells for many generations, each of
+// which ends at a barrier.
 #include <cstdint>
 #include <utility>
 #include "check.h"
@@ -60,7 +61,32 @@ __global__ void generation_of_words(const uint64_t* from, uint64_t* to, int heig
   to[y] = twos & ~fours & (ones | from[y]);
 }
 
+/// Wolfram's rule of that number, which has a bit for each neighbourhood.
+__global__ void rule(unsigned number, unsigned char* cells, int generations) {
+  __shared__ unsigned char line[2][256];
+  const int x = threadIdx.x, n = blockDim.x;
+  line[0][x] = cells[x];
+  __syncthreads();
+  for (int g = 0; g < generations; g++) {
+    const unsigned char* now = line[g & 1];
+    line[~g & 1][x] = number >> (now[(x + n - 1) % n] * 4 + now[x] * 2 + now[(x + 1) % n]) & 1;
+    __syncthreads();
+  }
+  cells[x] = line[generations & 1][x];
+}
+
 int main() {
+  std::vector<unsigned char> line(256), old;
+  line[99] = 1;
+  unsigned char* cells = on_device(line);
+  rule<<<1, 256>>>(110, cells, 771);
+  for (int g = 0; g < 771; ++g) {
+    old = line;
+    for (int x = 0; x < 256; ++x)
+      line[x] = 110 >> (old[(x + 255) % 256] * 4 + old[x] * 2 + old[(x + 1) % 256]) & 1;
+  }
+  expect("a line", on_host(cells, 256), line, 0);
+
   constexpr int w = 64, h = 37, generations = 4;
   const int glider[][2] = {{1, 0}, {2, 1}, {0, 2}, {1, 2}, {2, 2}};
   // After four generations it has moved by one; a row of three and a square are as before.
