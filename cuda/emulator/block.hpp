@@ -20,10 +20,13 @@ namespace prenorm::emulator {
 using boost::context::fiber;
 using boost::context::stack_context;
 
-// AddressSanitizer's frames are several times larger.
+// AddressSanitizer's frames are several times larger: what has arrays is in none where threads
+// wait.
 #if defined(__SANITIZE_ADDRESS__)
+#define PRENORM_APART __attribute__((noinline))
 constexpr std::size_t stack_bytes = 512 << 10;
 #else
+#define PRENORM_APART
 constexpr std::size_t stack_bytes = 128 << 10;
 #endif
 constexpr int warp_size = 32;
@@ -224,7 +227,7 @@ class Block {
   Votes meet(bool predicate, const Place& here, bool counted);
   void make_ready(std::size_t thread);
   void synchronize(auto each, void* at);
-  void complete_warp_operation(std::size_t warp, const Thread& example);
+  PRENORM_APART void complete_warp_operation(std::size_t warp, const Thread& example);
   void check_operation(std::size_t thread, unsigned lanes) const;
   void enter_warp_operation(const char* word, unsigned mask);
   unsigned gathered_with(std::size_t thread) const;
