@@ -173,10 +173,12 @@ fs::path compile_cuda_solution(const std::string& source, const fs::path& folder
 namespace {
 
 constexpr const char* findings_file = "findings";  // how the names of a sanitizer's files begin
+/// A frame of a sanitizer's stack, whose place may have blanks: "    #0 function |mine.cu:12:3|".
+constexpr const char* frame_format = "stack_trace_format='    #%n %f |%S|'";
 
 /// The first line of a stack in `text` that is none of the emulator's own: "file.cu:12".
 std::string users_line(const std::string& text) {
-  static const std::regex frame(R"(#\d+ .*? (\S+?:\d+)(?::\d+)?(?: \(|\n|$))");
+  static const std::regex frame(R"(#\d+ [^\n]*\|([^\n|]+?:\d+)(?::\d+)?\|)");
   for (std::sregex_iterator each(text.begin(), text.end(), frame), end; each != end; ++each) {
     const std::string place = (*each)[1];
     // The emulator's sources have this name in what is compiled for it (cuda/emulator/front).
@@ -307,8 +309,8 @@ int run_program(const std::vector<std::string>& words, bool in_foreground) {
 
 CheckedRun run_checked(const std::vector<std::string>& words, const std::string& check,
                        const fs::path& folder) {
-  const std::string options =
-      "exitcode=1:halt_on_error=1:log_path=" + (folder / findings_file).string();
+  const std::string options = fmt::format("exitcode=1:halt_on_error=1:{}:log_path='{}'",
+                                          frame_format, (folder / findings_file).string());
   ::setenv("TSAN_OPTIONS", options.c_str(), 1);
   ::setenv("ASAN_OPTIONS", (options + ":detect_leaks=0").c_str(), 1);
   ::unsetenv("OMP_NUM_THREADS");  // set for workers, when the command line was read

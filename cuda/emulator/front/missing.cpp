@@ -124,6 +124,10 @@ std::string what_is_missing(const std::string& errors) {
     }
     std::smatch found;
     if (!std::regex_match(line, found, error)) continue;
+    // What translate.cpp asserts.
+    if (const auto at = line.find("a kernel has at most"); at != line.npos && said.empty()) {
+      return found[1].str() + found[2].str() + ": " + line.substr(at);
+    }
     const std::optional<std::string> name = undeclared(found[3]);
     if (!name || std::ranges::find(said, *name) != said.end()) continue;
     const std::optional<std::string_view> family = family_of(*name);

@@ -23,6 +23,8 @@ class Scopes {
   std::size_t statement() const { return statement_; }
   bool in_function() const { return in(Kind::function); }
   bool in_type() const { return in(Kind::type); }
+  /// Neither outside of functions nor in braces inside of one.
+  bool at_top_of_function() const { return std::ranges::count(open_, Kind::function) == 1; }
 
  private:
   bool in(Kind kind) const { return std::ranges::find(open_, kind) != open_.end(); }

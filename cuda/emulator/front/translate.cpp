@@ -45,6 +45,7 @@ class Translator {
       const Token& token = tokens_[at_];
       if (!token.system) refuse_missing();
       scopes_.pass(tokens_, at_);
+      if (!scopes_.in_function()) shared_sizes_.clear();
       if (token.is("__global__")) {
         kernel();
       } else if (token.is("__host__")) {
@@ -204,12 +205,32 @@ class Translator {
       const Index close = closing(i + 1);
       for (Index k = i; k <= close; ++k) alignment += std::exchange(tokens_[k].text, "") + " ";
     }
+    if (scopes_.in_function()) limit_shared(end);
     // Nothing constructs it, as on a device.
     const std::string specifiers = "static __constinit thread_local";
     const bool in_walls =
         walls_ && scopes_.in_function() && put_in_walls(end, specifiers, alignment);
     tokens_[at_].text.replace(tokens_[at_].text.find("__shared__"), 10, in_walls ? "" : specifiers);
     if (!in_walls) tokens_[statement()].text.insert(0, alignment);
+  }
+
+  /// nvcc refuses more than 48 KB in a kernel. What is declared in inner braces counts alone.
+  void limit_shared(Index end) {
+    std::string sizes = shared_sizes_;
+    for (Index i = statement(); i < end; ++i) {
+      const Token& next = token(i + 1);
+      if (is_opening(tokens_[i])) {
+        i = closing(i);
+      } else if (tokens_[i].is("<")) {
+        i = end_of_arguments(tokens_, i, end);
+      } else if (tokens_[i].is_word() && (i + 1 == end || next.is("[") || next.is(","))) {
+        sizes += " + sizeof(" + std::string(tokens_[i].text) + ")";
+      }
+    }
+    const char* message = "\"a kernel has at most 48 KB of static shared memory\"";
+    tokens_[end + 1].before.insert(0,
+                                   "static_assert(0" + sizes + " <= 48 << 10, " + message + ");");
+    if (scopes_.at_top_of_function()) shared_sizes_ = sizes;
   }
 
   /// For AddressSanitizer, which knows nothing of variables of threads: what is declared becomes
@@ -434,7 +455,8 @@ class Translator {
   };
   std::map<std::string, Kernel> kernels_;
   std::vector<Token> tokens_;
-  bool walls_ = false;  // around static shared arrays
+  bool walls_ = false;        // around static shared arrays
+  std::string shared_sizes_;  // " + sizeof(a)" of those of a function so far
   Index at_ = 0;
   Scopes scopes_;
 };
@@ -443,9 +465,7 @@ class Translator {
 }  // namespace prenorm::emulator::front
 
 namespace {
-
 std::string all_of(std::istream& stream) { return {std::istreambuf_iterator<char>(stream), {}}; }
-
 }  // namespace
 
 /// The argument is the source as the host sees it, where that differs, and before it may stand

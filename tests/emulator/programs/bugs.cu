@@ -602,6 +602,17 @@ __global__ void weigh(float* x) {
 }
 int main() { weigh<<<1, 4>>>(on_device(numbers(4))); }
 
+#elif defined(BUG_refused_static_shared_memory)
+// init: a kernel has at most 48 KB of static shared memory
+template <int rows>
+__global__ void keep(float* x) {
+  __shared__ float tile[rows][64], row[64];
+  tile[0][threadIdx.x] = row[threadIdx.x] = x[threadIdx.x];
+  __shared__ double sums[2048];  // BUG
+  sums[threadIdx.x] = tile[0][threadIdx.x];
+}
+int main() { keep<128><<<1, 4>>>(on_device(numbers(4))); }
+
 #elif defined(BUG_refused_function_of_c)
 // init: a call of the host's function rand in device code
 __global__ void noise(int* x) {
