@@ -30,9 +30,11 @@ SOURCE = (PROGRAMS / "bugs.cu").read_text()
 BUGS = {found[1]: (dict(re.findall(r"// (\w+): (.*)", found[2])), SOURCE[:found.end()].count("\n") + 1)
         for found in re.finditer(
             r"if defined\(BUG_(\w+)\)\n((?:// (?:init|memory|race|none): .*\n)+)(?s:.*?)// BUG", SOURCE)}
-# Those whose accesses nvcc and the emulator see alike: no tiles or libraries, no waiting.
-COUNTED = sorted(set(RIGHT) - {"cublas_product", "ray_tracer", "running_together", "waiting",
-                                "wmma_product"})
+# Those whose accesses nvcc and the emulator see alike: no tiles or libraries, no waiting, no constants
+# that nvcc keeps in global memory, no atomics of 16 bits, no pointers among the launch's own arguments.
+COUNTED = sorted(set(RIGHT) - {"cublas_product", "host_threads", "names_of_both_sides", "random_pi",
+                                "random_streams", "ray_tracer", "running_together", "small_atomics",
+                                "split_constants", "waiting", "wmma_product"})
 CHECKS = ["none", "memory", "race"]
 
 # The quick tier has one of each kind.
@@ -69,7 +71,10 @@ def test_program(name):
     if (name, check) != ("waiting", "race")])
 def test_nothing_is_found_in_a_right_program(name, check):
     done = emulate(PROGRAMS / f"{name}.cu", "--check", check)
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    said = done.stderr
+    if name == "waiting":  # its blocks may wait for long, which is told and no finding
+        said = re.sub(r"prenorm: kernel backwards, .*: runs after 10 seconds of .*\n", "", said)
+    assert (done.returncode, said) == (0, ""), done.stdout + done.stderr
 
 
 @pytest.mark.slow
