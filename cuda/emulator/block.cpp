@@ -79,7 +79,7 @@ void Block::run(const Launch& launch, uint3 index, const std::function<void()>& 
   const std::uint64_t row = std::uint64_t{index.z} * launch.grid.y + index.y;
   const auto rank = static_cast<unsigned>((row * launch.grid.x + index.x) % launch.cluster);
   if (cluster == nullptr || cluster->begin(rank, this)) run_threads(body);
-  if (cluster != nullptr) cluster->end(rank);
+  if (cluster != nullptr) cluster->end(rank, failure_ != nullptr);
   if (waits_for_others_) others.go_on();
   current_block = nullptr;
   checker::end_block();
@@ -340,6 +340,7 @@ void Block::grid_barrier(const Place& here) {
     fail(current_, "waits for all blocks, which only a cooperative launch runs together");
   }
   cluster_barrier(here);
+  if (absent_ > 0 && cluster_ != nullptr && cluster_->failed()) throw Abandoned();
   if (absent_ > 0) {
     fail(current_, "waits for all blocks, and " + std::to_string(absent_) + " of " +
                        std::to_string(launch_->cluster) + " have returned");

@@ -136,11 +136,13 @@ class Cluster {
     barrier_.arrive_and_wait();
     return absent_;
   }
-  void end(unsigned rank) {
+  void end(unsigned rank, bool failed) {
+    if (failed) failed_ = true;
     blocks_[rank] = nullptr;
     ++ended_;
     barrier_.arrive_and_drop();
   }
+  bool failed() const { return failed_; }
   /// Null once it has returned.
   Block* block(unsigned rank) const { return blocks_[rank]; }
 
@@ -150,7 +152,8 @@ class Cluster {
     void operator()() const noexcept { cluster->absent_ = cluster->ended_.load(); }
   };
   std::atomic<unsigned> ended_ = 0;
-  unsigned absent_ = 0;  // of ended_, since the last time that they met
+  std::atomic<bool> failed_ = false;  // one of them
+  unsigned absent_ = 0;               // of ended_, since the last time that they met
   std::barrier<Passed> barrier_;
   std::vector<std::atomic<Block*>> blocks_;
   std::atomic<bool> complete_ = true;

@@ -93,6 +93,11 @@ void check(const Launch& launch) {
   }
   if (clusters && !has_clusters) refuse("this device has no clusters");
   const auto most = clusters ? most_shared_bytes_of_cluster : most_shared_bytes;
+  constexpr std::uint64_t most_with_sanitizer = 7500;  // which has 8,128
+  if (launch.cooperative && RaceFiber::used && threads * g.x * g.y * g.z > most_with_sanitizer) {
+    refuse("a cooperative launch of more than " + std::to_string(most_with_sanitizer) +
+           " threads, which ThreadSanitizer cannot follow");
+  }
   if (launch.shared_bytes > most) {
     refuse(std::to_string(launch.shared_bytes) + " bytes of shared memory; there are " +
            std::to_string(most));
@@ -111,7 +116,8 @@ namespace {
 /// The blocks of one cluster, from number `first` on; or the one block where there are no clusters.
 /// What the first of them threw is thrown.
 void run_cluster(const Launch& launch, std::uint64_t first, const Pool::Blocks& runners,
-                 const std::function<void()>& body, Others& others) {
+                 const std::function<void()>& body, Others& others,
+                 const bounds::Suspects& suspects) {
   const auto index = [&launch](std::uint64_t block) {
     const dim3 grid = launch.grid;
     return uint3{static_cast<unsigned>(block % grid.x),
@@ -125,11 +131,13 @@ void run_cluster(const Launch& launch, std::uint64_t first, const Pool::Blocks& 
     std::vector<std::jthread> blocks;
     for (unsigned rank = 0; rank < launch.cluster; ++rank) {
       const auto run_block = [&, rank] {
+        bounds::use_suspects(&suspects);
         try {
           runners[rank]->run(launch, index(first + rank), body, others, &cluster);
         } catch (...) {
           failures[rank] = std::current_exception();
         }
+        bounds::use_suspects(nullptr);
         counter::end_thread();
       };
       try {
@@ -271,7 +279,7 @@ class Running : public Others {
     };
     for (std::uint64_t i = take(); i < blocks_; i = take()) {
       try {
-        run_cluster(launch_, i * launch_.cluster, runner, body_, *this);
+        run_cluster(launch_, i * launch_.cluster, runner, body_, *this, suspects_);
       } catch (const Abandoned&) {  // as another block has failed
       } catch (...) {
         next_ = blocks_;

@@ -50,9 +50,11 @@ int emulate(EmulateOptions options) {
   }
   if (options.counts()) options.check = "profile";
   if (options.check.empty()) options.check = "init";
-  for (const std::string& path : {options.html, options.svg, options.output}) {
+  for (const std::string& path : {options.html, options.svg}) {
     if (!path.empty()) require_writable(path);
   }
+  // The linker replaces what is there, which may be running.
+  if (!options.output.empty() && !fs::exists(options.output)) require_writable(options.output);
   const TemporaryFolder folder;
   const fs::path program =
       options.output.empty() ? folder.path() / "program" : fs::path(options.output);

@@ -77,6 +77,44 @@ def test_nothing_is_found_in_a_right_program(name, check):
     assert (done.returncode, said) == (0, ""), done.stdout + done.stderr
 
 
+def test_who_watches_launches_does_not_keep_a_program_alive(tmp_path):
+    """It ends with its last thread, which is not that of main()."""
+    source = tmp_path / "x.cu"
+    source.write_text("""#include <pthread.h>
+#include <cstdio>
+__global__ void k() {}
+void* later(void*) { std::puts("ended"); return nullptr; }
+int main() {
+  k<<<1, 1>>>();
+  cudaDeviceSynchronize();
+  pthread_t thread;
+  pthread_create(&thread, nullptr, later, nullptr);
+  pthread_exit(nullptr);
+}
+""")
+    done = emulate(source)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+def test_an_error_beside_blocks_that_wait_for_all_is_the_one_that_is_told(tmp_path):
+    source = tmp_path / "x.cu"
+    source.write_text("""#include <cooperative_groups.h>
+__global__ void k(float* x) {
+  if (blockIdx.x == 2) x[4] = 1;
+  cooperative_groups::this_grid().sync();
+}
+int main() {
+  float* x;
+  cudaMalloc(&x, 16);
+  void* arguments[] = {&x};
+  cudaLaunchCooperativeKernel((void const*)k, dim3(4), dim3(32), arguments, 0, 0);
+  cudaDeviceSynchronize();
+}
+""")
+    done = emulate(source)
+    assert done.returncode == 1 and f"{source}:3" in done.stderr and "waits for all" not in done.stderr, done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="no nvcc")
 @pytest.mark.parametrize("name", RIGHT)

@@ -203,8 +203,11 @@ std::atomic<Question> question = Question::none;
 void on_question(int, siginfo_t*, void* context) {
   if (question != Question::asked) return;
   const auto at = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  answer = {current_block == nullptr ? nullptr : current_block->kernel(), blockIdx, threadIdx,
-            reinterpret_cast<const std::byte*>(at) + 1};
+  const char* kernel = current_block == nullptr ? "" : current_block->kernel();
+  ::strncpy(answer.kernel, kernel, sizeof answer.kernel - 1);
+  answer.block = blockIdx;
+  answer.thread = threadIdx;
+  answer.code = reinterpret_cast<const std::byte*>(at) + 1;
   question = Question::answered;
 }
 
@@ -227,7 +230,7 @@ std::optional<RunningThread> what_runs() {
     }
     question = Question::none;
     ::__sigaction(number, &before[number], nullptr);
-    if (answered && answer.kernel != nullptr) return answer;
+    if (answered && answer.kernel[0] != 0) return answer;
   }
   return {};
 }

@@ -21,7 +21,7 @@ void have_room_for_faults();
 
 /// A CUDA thread that has its turn, and the place in its code that follows.
 struct RunningThread {
-  const char* kernel;
+  char kernel[128];  // its name, or the beginning
   uint3 block, thread;
   const void* code;
 };

@@ -17,6 +17,7 @@
 #include <exception>
 #include <memory>
 #include <pthread.h>
+#include <system_error>
 #include <typeinfo>
 
 namespace prenorm::emulator {
@@ -77,7 +78,8 @@ Function* next_function(const char* name, Function*) {
 void look_at_thrown(void* object, const std::type_info& type) {
   if (!running()) return;
   for (const std::type_info* own :
-       {&typeid(KernelError), &typeid(Abandoned), &typeid(boost::context::detail::forced_unwind)}) {
+       {&typeid(KernelError), &typeid(Abandoned), &typeid(std::system_error),
+        &typeid(boost::context::detail::forced_unwind)}) {
     if (type == *own) return;
   }
   const bool is_standard = typeid(std::exception).__do_catch(&type, &object, 1);

@@ -376,9 +376,9 @@ class Translator {
     const bool named = token(i).is("reinterpret_cast") || token(i).is("static_cast");
     if (!named && !token(i).is("(")) return;
     Index end = i + (named ? 2 : 1);
-    if (token(end).is("const")) ++end;
-    if (!token(end).is("void") || !token(end + 1).is("*")) return;
-    for (end += 2; i <= end; ++i) tokens_[i].text.clear();
+    while (token(end).is("const") || token(end).is("void")) ++end;
+    if (!token(end).is("*")) return;
+    for (++end; i <= end; ++i) tokens_[i].text.clear();
   }
 
   /// The first token of the expression that ends before `end`: names, their template arguments,

@@ -16,9 +16,10 @@ namespace {
 
 constexpr int long_seconds = 10;
 
-std::atomic<bool> watching = false;
+void (*say_of_long)(const std::string&) = nullptr;
+std::atomic<bool> watching = false;  // or all has been said
 std::atomic<int> launches_that_run = 0;
-std::atomic<std::clock_t> begun = 0;  // the first of them
+std::atomic<std::clock_t> begun = 0;  // the last of them
 
 bool one_runs_long() {
   return launches_that_run > 0 && std::clock() - begun > long_seconds * CLOCKS_PER_SEC;
@@ -31,7 +32,7 @@ std::string what_runs_long() {
   for (int i = 0; i < most_questions && one_runs_long(); ++i) {
     const auto running = what_runs();
     if (!running) continue;
-    said = "kernel " + std::string(running->kernel) + ", block " + to_text(running->block) +
+    said = std::string("kernel ") + running->kernel + ", block " + to_text(running->block) +
            ", thread " + to_text(running->thread) + ": runs after " + std::to_string(long_seconds) +
            " seconds of processor time, and goes on";
     // Empty within what the emulator does for a kernel.
@@ -41,33 +42,40 @@ std::string what_runs_long() {
   return said;
 }
 
-void watch(void (*say)(const std::string&)) {
+/// Ends where nothing runs: a program may end with its last thread, or fork.
+void watch() {
   for (std::string said; said.empty();) {
     std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (launches_that_run == 0) {
+      watching = false;
+      if (launches_that_run == 0 || watching.exchange(true)) return;
+    }
     if (!one_runs_long()) continue;
     said = what_runs_long();
-    if (!said.empty()) say(said);
+    if (!said.empty()) say_of_long(said);
   }
-  watching = false;
 }
 
-}  // namespace
-
-void watch_launches(void (*say)(const std::string&)) {
+void begin_watching() {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program
-  watching = true;
   try {
-    std::thread(watch, say).detach();
+    std::thread(watch).detach();
   } catch (const std::system_error&) {  // there are too many threads
     watching = false;
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+}  // namespace
+
+void watch_launches(void (*say_it)(const std::string&)) { say_of_long = say_it; }
+
 Watched::Watched() {
-  if (launches_that_run++ == 0 && watching) begun = std::clock();
+  begun = std::clock();
+  ++launches_that_run;
+  if (say_of_long != nullptr && !watching.exchange(true)) begin_watching();
 }
 Watched::~Watched() { --launches_that_run; }
 

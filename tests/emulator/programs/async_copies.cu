@@ -58,6 +58,15 @@ __global__ void by_warps(const int* in, int* out) {
   out[threadIdx.x] = pair;
 }
 
+/// Where neither begins at a word: bytes.
+__global__ void not_aligned(const char* in, char* out, int bytes) {
+  __shared__ char kept[256];
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  cg::memcpy_async(warp, kept + 3, in + 1, bytes);
+  cg::wait(warp);
+  for (int i = threadIdx.x; i < bytes; i += 32) out[i] = kept[3 + bytes - 1 - i];
+}
+
 int main() {
   constexpr int TILE = 64, tiles = 5;
   const auto x = numbers(4 * TILE * tiles);
@@ -87,4 +96,11 @@ int main() {
     pairs[i] = host[i / 32 * 64 + i % 32] + host[i / 32 * 64 + 63 - i % 32];
   by_warps<<<1, 128>>>(ints, result);
   expect("warps", on_host(result, 128), pairs, 0);
+
+  not_aligned<<<1, 32>>>((const char*)ints, (char*)result, 199);
+  const std::vector<int> words = on_host(ints, 50), back = on_host(result, 50);
+  const char *from = (const char*)words.data(), *to = (const char*)back.data();
+  std::vector<int> bytes, wanted;
+  for (int i = 0; i < 199; ++i) bytes.push_back(to[i]), wanted.push_back(from[199 - i]);
+  expect("bytes", bytes, wanted, 0);
 }

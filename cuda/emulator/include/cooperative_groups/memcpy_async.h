@@ -16,11 +16,14 @@ void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes) {
   const std::size_t word = both % 16 == 0 ? 16 : both % 8 == 0 ? 8 : both % 4 == 0 ? 4 : 1;
   const std::size_t threads = group.size() * word;
   std::size_t at = group.thread_rank() * word;
-  for (; word > 1 && at + word <= bytes; at += threads)
-    __pipeline_memcpy_async(out + at, in + at, word);
-  for (const std::size_t end = at + word < bytes ? at + word : bytes; at < end; ++at) {
-    out[at] = in[at];
+  for (; at + word <= bytes; at += threads) {
+    if (word == 1) {
+      out[at] = in[at];
+    } else {
+      __pipeline_memcpy_async(out + at, in + at, word);
+    }
   }
+  for (; at < bytes; ++at) out[at] = in[at];  // less than a word
   __pipeline_commit();
 }
 template <unsigned Left, class Group>
