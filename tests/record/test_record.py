@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tarfile
@@ -324,7 +325,7 @@ def by_cmake(tmp_path, command):
     """What a command of kernels.cmake returns in `it`."""
     script = tmp_path / "script.cmake"
     script.write_text("cmake_minimum_required(VERSION 3.25)\n"
-                      f"include({ROOT}/cuda/record/kernels.cmake)\n{command}\nmessage(NOTICE \"${{it}}\")\n")
+                      f"include([[{ROOT}/cuda/record/kernels.cmake]])\n{command}\nmessage(NOTICE \"${{it}}\")\n")
     return subprocess.run(["cmake", "-P", script], capture_output=True, text=True,
                           check=True).stderr.strip()
 
@@ -338,20 +339,21 @@ def launched(root, tmp_path, digest="0a"):
 
 def v4_is_launched(tmp_path):
     """Of the sources that are here."""
-    sources = f"{ROOT}/cuda/attention_wgmma.cu {ROOT}/cuda/mask_tiles.cu"
+    sources = f"[[{ROOT}/cuda/attention_wgmma.cu]] [[{ROOT}/cuda/mask_tiles.cu]]"
     return launched(ROOT, tmp_path, by_cmake(
         tmp_path, f"prenorm_with_included(them {sources})\nprenorm_digest(it ${{them}})"))
 
 
 def test_what_a_kernel_includes_belongs_to_its_sources(tmp_path):
     def sources(*names):
-        return by_cmake(tmp_path, "prenorm_with_included(it " + " ".join(map(str, names)) + ")").split(";")
+        quoted = " ".join(f"[[{name}]]" for name in names)
+        return by_cmake(tmp_path, f"prenorm_with_included(it {quoted})").split(";")
 
     # The includes of the compiler itself, for the one kernel that this is for.
     made = subprocess.run(["c++", "-MM", "-std=c++20", "-xc++", f"-I{ROOT}/tests/cuda/hopper",
                            f"-I{ROOT}/harness/include", ROOT / "cuda/attention_wgmma.cu"],
                           capture_output=True, text=True, check=True).stdout
-    wanted = {str(path) for name in re.findall(r"\S+\.cuh?\b", made)
+    wanted = {str(path) for name in shlex.split(made)
               if (path := Path(name).resolve()).parent == ROOT / "cuda"}
     assert {f"{ROOT}/cuda/{name}.cuh" for name in ("launch", "types", "broadcast", "attention")} < wanted
     found = sources(ROOT / "cuda/attention_wgmma.cu")
