@@ -204,7 +204,8 @@ double floor_seconds(const Workload& workload, const std::string& mode, const Ce
 ///
 /// This is to catch work that was left out, not the last digit: that is what fixtures are for. The
 /// tolerance is atol = c rms(expected) and rtol = c, with c = 1024 eps(T) for float64 and float32
-/// (sums of thousands of terms), 8 eps(T) for 16-bit types, and 8 * 2^-10 under tf32. NaN fails.
+/// (sums of thousands of terms), 8 eps(T) for 16-bit types, and 8 * 2^-10 under tf32; the rms is
+/// that of all, or of the element's row of the last axis if that is more. NaN fails.
 class Checker {
  public:
   explicit Checker(std::uint64_t seed);

@@ -196,6 +196,24 @@ Tensor rows_of(const Tensor& tensor, std::size_t named_axes, const Shape& batch,
   return part;
 }
 
+namespace {
+
+/// Whether each row of the last axis is right by its own size, where that is more than the rms of
+/// all: under a causal mask the first positions average few values, and are far larger than the
+/// others.
+bool rows_are_right(const Tensor& actual, const Tensor& expected, double c, double rms_of_all) {
+  if (actual.shape.empty()) return false;
+  const Shape outer(actual.shape.begin(), actual.shape.end() - 1);
+  for (std::int64_t i = 0; i < element_count(outer); ++i) {
+    const Tensor row = rows_of(expected, 1, outer, {i});
+    const double rms = std::max(rms_of_all, root_mean_square(row, actual.dtype));
+    if (compare("", rows_of(actual, 1, outer, {i}), row, {c * rms, c}).mismatches > 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Checker::Checker(std::uint64_t seed) : random_(generator(seed, "bench/check")) {}
 
 void Checker::prepare(const Workload& workload, const Inputs& inputs, bool first, Solution& truth) {
@@ -228,9 +246,11 @@ std::string Checker::complaint(const std::vector<Tensor>& outputs, const std::st
         rows_.empty() ? Tensor()
                       : rows_of(whole, spec.dims.size(), workload_->info.binding.batch, rows_);
     const Tensor& actual = rows_.empty() ? whole : part;
-    const Tolerance tolerance{c * root_mean_square(expected_[i], actual.dtype), c};
-    const OutputReport report = compare(spec.name, actual, expected_[i], tolerance);
-    if (report.mismatches > 0) return explain(report, actual.dtype);
+    const double rms = root_mean_square(expected_[i], actual.dtype);
+    const OutputReport report = compare(spec.name, actual, expected_[i], {c * rms, c});
+    if (report.mismatches > 0 && !rows_are_right(actual, expected_[i], c, rms)) {
+      return explain(report, actual.dtype);
+    }
   }
   return "";
 }

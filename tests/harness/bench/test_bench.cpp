@@ -412,6 +412,20 @@ BOOST_AUTO_TEST_CASE(large_outputs_are_checked_by_rows) {
   BOOST_TEST(contains(checker.complaint({y}, ""), "of 120 elements wrong"));
   checker.prepare(larger, inputs, false, truth);
   BOOST_TEST(!checker.any());
+
+  // A row that is larger than the others may err by more, and the others may not.
+  changes["flops"] = "1";
+  const Workload small = workload_of(changes, signature);
+  auto uneven = values.fresh(small);
+  for (std::int64_t i = 0; i < uneven[0]->size(); ++i) uneven[0]->set(i, i == 0 ? 1e4 : 0);
+  checker.prepare(small, uneven, true, truth);
+  for (std::int64_t i = 0; i < y.size(); ++i) {
+    y.set(i, uneven[0]->at(i / 20 * 5 + i % 5) + uneven[1]->at(i % 20));
+  }
+  y.set(1, y.at(1) + 0.4);
+  BOOST_TEST(checker.complaint({y}, "") == "");
+  y.set(101, y.at(101) + 0.4);
+  BOOST_TEST(contains(checker.complaint({y}, ""), "of 120 elements wrong"));
 }
 
 BOOST_AUTO_TEST_CASE(the_roof_is_the_lower_of_two) {
