@@ -203,7 +203,7 @@ int make_autograder(const GradescopeOptions& options) {
   require_empty_folder(folder);
   const Rubric rubric = checked_rubric(options, from.fixtures);
   std::size_t count = 0;
-  bool is_new = false;
+  bool is_new = false, is_begun = false;
   try {
     Bundle bundle;
     from.is_built ? add_installation(bundle, from) : add_sources(bundle, from);
@@ -212,13 +212,20 @@ int make_autograder(const GradescopeOptions& options) {
       bundle.add_program(std::string(name), from.scripts / name);
     }
     is_new = fs::create_directories(folder);
+    is_begun = true;  // in a folder that was empty
     const auto write = options.seed ? write_private : write_text;
     write((folder / "settings.sh").string(), settings(options, rubric, from.is_built));
     bundle.add("settings.sh", folder / "settings.sh");
     count = bundle.write(folder, options.seed.has_value());
   } catch (const std::exception& error) {
     std::error_code ignored;
-    if (is_new) fs::remove_all(folder, ignored);  // half an autograder is none
+    // Half an autograder is none.
+    if (is_begun) {
+      for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        fs::remove_all(entry, ignored);
+      }
+    }
+    if (is_new) fs::remove(folder, ignored);
     throw UsageError(error.what());
   }
   const fs::path archive = folder / "autograder.zip";

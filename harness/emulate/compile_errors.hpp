@@ -16,7 +16,7 @@ function own_place() {
 /In (instantiation|substitution) of/ { place = "" }
 /required (from|by)/ && place == "" { place = own_place() }
 # The emulator's own sentence, which begins with "mine.cu:12: ".
-index($0, root) == 1 && /^[^ :]+:[0-9]+: / && !/error|warning|note/ {
+index($0, root) == 1 && /^[^:]+:[0-9]+: / && !/: (fatal error|error|warning|note): / {
   if (!seen[$0]++ && asserted++ < 5) print
   next
 }

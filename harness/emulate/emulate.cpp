@@ -309,8 +309,10 @@ int run_program(const std::vector<std::string>& words, bool in_foreground) {
 
 CheckedRun run_checked(const std::vector<std::string>& words, const std::string& check,
                        const fs::path& folder) {
-  const std::string options = fmt::format("exitcode=1:halt_on_error=1:{}:log_path='{}'",
-                                          frame_format, (folder / findings_file).string());
+  const std::string log = (folder / findings_file).string();
+  const char quote = log.find('\'') == log.npos ? '\'' : '"';
+  const std::string options =
+      fmt::format("exitcode=1:halt_on_error=1:{}:log_path={}{}{}", frame_format, quote, log, quote);
   ::setenv("TSAN_OPTIONS", options.c_str(), 1);
   ::setenv("ASAN_OPTIONS", (options + ":detect_leaks=0").c_str(), 1);
   ::unsetenv("OMP_NUM_THREADS");  // set for workers, when the command line was read

@@ -90,9 +90,7 @@ std::vector<std::string> shipped_solutions() {
   return names;
 }
 
-bool is_shipped(const std::string& name) {
-  return std::ranges::binary_search(shipped_solutions(), name);
-}
+bool is_shipped(const std::string& name) { return !shipped_file(name).empty(); }
 
 Solution solution_of_user(const std::string& name, const Solution::Options& options) {
   try {
