@@ -19,6 +19,7 @@
 #include "types.cuh"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -48,9 +49,9 @@ struct Work {
 };
 
 /// A block's shared memory: the tiles of q, k and v, and the result before it is written, in chunks
-/// of 16 bytes, chunk c of row r at place c ^ (r % 8), in rows of 32 columns, which have four
-/// chunks, at place c ^ (r / 2 % 4). Eight rows of one column, which ldmatrix reads at once, are in
-/// different banks, and so are the chunks of a row, which cp.async writes.
+/// of 16 bytes, chunk c of row r at place c ^ (r % 8), in rows of 32 and 96 columns, whose chunks
+/// are groups of four, at place c ^ (r / 2 % 4). Eight rows of one column, which ldmatrix reads at
+/// once, are in different banks, and so are the chunks of a row, which cp.async writes.
 template <class T, int D>
 struct Shared {
   T q[queries<D> * D];  // later y; a warp's rows are its own
@@ -62,7 +63,7 @@ struct Shared {
 /// 8 chunks to the right 64 further: add such steps to a place, so that few places are computed.
 template <int D>
 __host__ __device__ constexpr int place(int row, int chunk) {
-  return row * D + (chunk ^ (D == 32 ? row >> 1 & 3 : row & 7)) * 8;
+  return row * D + (chunk ^ (D % 64 == 32 ? row >> 1 & 3 : row & 7)) * 8;
 }
 
 /// Whether a chunk of eight rows covers all 32 banks, of 4 bytes each.
@@ -75,22 +76,29 @@ constexpr bool covers_all_banks() {
   }
   return true;
 }
-static_assert(covers_all_banks<32>() && covers_all_banks<64>() && covers_all_banks<128>() &&
-              covers_all_banks<256>());
+static_assert(covers_all_banks<32>() && covers_all_banks<64>() && covers_all_banks<96>() &&
+              covers_all_banks<128>() && covers_all_banks<192>() && covers_all_banks<256>());
+
+template <unsigned count>
+constexpr int power_below = static_cast<int>(std::bit_floor(count));  // or equal
 
 /// Loads the first `rows` of a tile's rows, `columns` of each. The rest of the tile is set to 0, so
-/// that it does not change the sums. The copies are asynchronous, of aligned chunks.
-template <int D, int tile_rows, class T>
+/// that it does not change the sums. The copies are asynchronous, of aligned chunks: as many
+/// columns at a time as are a power of two, of 96 the first 64 and then 32.
+template <int D, int tile_rows, int first_chunk = 0, class T>
 __device__ void copy_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
-  constexpr int chunks = D / 8, step = threads / chunks;
-  const int thread = thread_anew(), chunk = thread % chunks;
+  constexpr int chunks = power_below<D / 8 - first_chunk>, step = threads / chunks;
+  const int thread = thread_anew(), chunk = first_chunk + thread % chunks;
   const int first = thread / chunks, there = max(0, min(8, columns - 8 * chunk));
-  from += first * stride + 8 * chunk;
+  const T* const chunk_of_first = from + first * stride + 8 * chunk;
 #pragma unroll
   for (int i = 0; i < tile_rows; i += step) {
     T* const to = tile + place<D>(first + i % 8, chunk) + i / 8 * 8 * D;
     const int elements = first + i < rows ? there : 0;
-    copy_async(to, from + i * stride, elements * static_cast<int>(sizeof(T)));
+    copy_async(to, chunk_of_first + i * stride, elements * static_cast<int>(sizeof(T)));
+  }
+  if constexpr (first_chunk + chunks < D / 8) {
+    copy_tile<D, tile_rows, first_chunk + chunks>(tile, from, stride, rows, columns);
   }
 }
 
@@ -123,7 +131,7 @@ __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>
                               int first_row) {
   // step: scores
   const int lane = thread_anew() % 32;
-  constexpr int step = D < 64 ? D : 64;  // columns, of which the places of all rows are computed
+  constexpr int step = D % 64 == 0 ? 64 : 32;  // columns: the places of all rows are computed once
 #pragma unroll 1
   for (int column = 0; column < D; column += step) {
 #pragma unroll
@@ -462,8 +470,12 @@ bool attention_mma(const Attention<T>& a, Stream stream) {
       launch_attend<32>(a, stream);
     } else if (d <= 64) {
       launch_attend<64>(a, stream);
+    } else if (d <= 96) {
+      launch_attend<96>(a, stream);
     } else if (d <= 128) {
       launch_attend<128>(a, stream);
+    } else if (d <= 192) {
+      launch_attend<192>(a, stream);
     } else {
       launch_attend<256>(a, stream);
     }

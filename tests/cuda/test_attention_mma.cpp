@@ -69,15 +69,15 @@ using Types = std::tuple<float16, bfloat16>;
 BOOST_AUTO_TEST_SUITE(attention_mma)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_strides_and_masks, T, Types) {
-  const std::int64_t widths[] = {1, 8, 32, 40, 64, 72, 128, 136, 256};
+  const std::int64_t widths[] = {1, 8, 32, 40, 64, 72, 96, 128, 136, 192, 200, 256};
   const Mask masks[] = {Mask::none, Mask::random, Mask::tiles, Mask::rows, Mask::empty};
-  for (int i = 0; i < 90; ++i) {
+  for (int i = 0; i < 96; ++i) {
     const std::int64_t longest = on_a_device && i % 4 == 3 ? 1024 : 200;
     Layout layout{.batch = 1 + i % 2,
                   .n = 1 + below(longest),
                   .m = 1 + below(longest),
-                  .d_k = widths[i % 9],
-                  .d_v = widths[below(9)],
+                  .d_k = widths[i % 12],
+                  .d_v = widths[below(12)],
                   .fused = i % 4 == 1,
                   .shared_keys = i % 4 != 1};
     if (i % 5 == 0) layout.padding = i % 10 == 0 ? 8 : 3;
