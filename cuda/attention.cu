@@ -4,6 +4,7 @@
 //   v2  online softmax   in tiles of 64 queries and 64 keys, no scores in memory
 //   v3  tensor cores     the same by mma.sync, for 16-bit types: attention_mma.cu  <- launched
 //   v4  wgmma and TMA    launched in its place on Hopper, as records say: attention_wgmma.cu
+//   split_keys           launched for few queries and many keys of 16 bits: attention_split.cu
 //
 // Counts of attention_causal, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -15,6 +16,7 @@
 // (attention_gpt2_causal, bfloat16).
 #include "attention.cuh"
 
+#include "attention_split.cuh"
 #include "export.cuh"
 #include "launch.cuh"
 #include "mask_tiles.cuh"
@@ -415,6 +417,7 @@ void attention_v2(const Attention<T>& a, Stream stream) {
 template <class T>
 void attention_launched(const Attention<T>& a, Stream stream) {
   if (!has_outputs(a)) return;
+  if (splits_keys(a) && attention_split(a, stream)) return;
 #if defined(PRENORM_ATTENTION_WGMMA)  // a record says that it passed
   if (attention_wgmma(a, stream)) return;
 #endif

@@ -93,8 +93,9 @@ void attention_v1(const Attention<T>& attention, Stream stream);
 template <class T>
 void attention_v2(const Attention<T>& attention, Stream stream);
 
-/// The launched version: v4, if a device's record says that it passed, where it takes the call;
-/// else v3 where that does; else v2.
+/// The launched version: split keys, where there are few queries and many keys and attention_split
+/// takes the call; else v4, if a device's record says that it passed, where it does; else v3 where
+/// that does; else v2.
 template <class T>
 void attention_launched(const Attention<T>& attention, Stream stream);
 

@@ -11,24 +11,15 @@
 //                               of two large rounded products the difference could be far from 0
 //
 // The gain of each change by itself has not been measured; attention.cu has that of all.
-#include "attention.cuh"
+#include "attention_mma.cuh"
 
 #include "launch.cuh"
-#include "mask_tiles.cuh"
-#include "mma.cuh"
-#include "types.cuh"
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <numbers>
 
 namespace prenorm::cuda {
 namespace {
 
 constexpr int keys = mask_tile;  // of a tile
 constexpr int warps = 4, threads = 32 * warps;
-[[maybe_unused]] constexpr unsigned whole_warp = 0xffffffffu;
 
 /// Rows of 16 queries that a warp has, and queries of a block; D is d_k and d_v rounded up.
 template <int D>
@@ -48,10 +39,7 @@ struct Work {
   int end_tile;           // of keys
 };
 
-/// A block's shared memory: the tiles of q, k and v, and the result before it is written, in chunks
-/// of 16 bytes, chunk c of row r at place c ^ (r % 8), in rows of 32 and 96 columns, whose chunks
-/// are groups of four, at place c ^ (r / 2 % 4). Eight rows of one column, which ldmatrix reads at
-/// once, are in different banks, and so are the chunks of a row, which cp.async writes.
+/// A block's shared memory: the tiles of q, k and v, and the result before it is written.
 template <class T, int D>
 struct Shared {
   T q[queries<D> * D];  // later y; a warp's rows are its own
@@ -59,202 +47,13 @@ struct Shared {
   Work<T> work;
 };
 
-/// Where a chunk of 8 elements is in a tile of rows of D. The place 8 rows below is 8 * D further,
-/// 8 chunks to the right 64 further: add such steps to a place, so that few places are computed.
-template <int D>
-__host__ __device__ constexpr int place(int row, int chunk) {
-  return row * D + (chunk ^ (D % 64 == 32 ? row >> 1 & 3 : row & 7)) * 8;
-}
-
-/// Whether a chunk of eight rows covers all 32 banks, of 4 bytes each.
-template <int D>
-constexpr bool covers_all_banks() {
-  for (int chunk = 0; chunk < D / 8; ++chunk) {
-    unsigned banks = 0;
-    for (int row = 0; row < 8; ++row) banks |= 0xfu << place<D>(row, chunk) / 2 % 32;
-    if (banks != 0xffffffffu) return false;
-  }
-  return true;
-}
-static_assert(covers_all_banks<32>() && covers_all_banks<64>() && covers_all_banks<96>() &&
-              covers_all_banks<128>() && covers_all_banks<192>() && covers_all_banks<256>());
-
-template <unsigned count>
-constexpr int power_below = static_cast<int>(std::bit_floor(count));  // or equal
-
-/// Loads the first `rows` of a tile's rows, `columns` of each. The rest of the tile is set to 0, so
-/// that it does not change the sums. The copies are asynchronous, of aligned chunks: as many
-/// columns at a time as are a power of two, of 96 the first 64 and then 32.
-template <int D, int tile_rows, int first_chunk = 0, class T>
-__device__ void copy_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
-  constexpr int chunks = power_below<D / 8 - first_chunk>, step = threads / chunks;
-  const int thread = thread_anew(), chunk = first_chunk + thread % chunks;
-  const int first = thread / chunks, there = max(0, min(8, columns - 8 * chunk));
-  const T* const chunk_of_first = from + first * stride + 8 * chunk;
-#pragma unroll
-  for (int i = 0; i < tile_rows; i += step) {
-    T* const to = tile + place<D>(first + i % 8, chunk) + i / 8 * 8 * D;
-    const int elements = first + i < rows ? there : 0;
-    copy_async(to, chunk_of_first + i * stride, elements * static_cast<int>(sizeof(T)));
-  }
-  if constexpr (first_chunk + chunks < D / 8) {
-    copy_tile<D, tile_rows, first_chunk + chunks>(tile, from, stride, rows, columns);
-  }
-}
-
-/// The same of rows that are not aligned. Neighbouring lanes take neighbouring elements: of a chunk
-/// for each lane, loaded element by element, a request would touch all sectors of some rows for one
-/// element of each chunk.
-template <int D, int tile_rows, class T>
-__device__ void load_elements(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
-  const int thread = thread_anew();
-#pragma unroll 8
-  for (int at = thread; at < tile_rows * D; at += threads) {
-    const int row = at / D, column = at % D;
-    const bool there = row < rows && column < columns;
-    tile[place<D>(row, column / 8) + column % 8] = there ? from[row * stride + column] : T{};
-  }
-}
-
 template <int D, int tile_rows, bool aligned, class T>
 __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows, int columns) {
   if constexpr (aligned) {
-    copy_tile<D, tile_rows>(tile, from, stride, rows, columns);
+    copy_tile<D, tile_rows, threads>(tile, from, stride, rows, columns);
   } else {
-    load_elements<D, tile_rows>(tile, from, stride, rows, columns);
+    load_elements<D, tile_rows, threads>(tile, from, stride, rows, columns);
   }
-}
-
-/// score = q kᵀ, of the warp's queries, whose first row is `first_row`.
-template <int D, class T, int M>
-__device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<T, D>& shared,
-                              int first_row) {
-  // step: scores
-  const int lane = thread_anew() % 32;
-  constexpr int step = D % 64 == 0 ? 64 : 32;  // columns: the places of all rows are computed once
-#pragma unroll 1
-  for (int column = 0; column < D; column += step) {
-#pragma unroll
-    for (int chunk = 0; chunk < step / 8; chunk += 2) {  // 16 columns of q and k
-      unsigned q[M][4];
-#pragma unroll
-      for (int i = 0; i < M; ++i) {
-        ldmatrix(q[i], shared.q + place<D>(first_row + lane % 16, chunk + lane / 16) + 16 * i * D +
-                           column);
-      }
-#pragma unroll
-      for (int j = 0; j < keys / 8; j += 2) {
-        unsigned k[4];  // 8 keys with 16 columns, and the next 8
-        ldmatrix(k, shared.k + place<D>(lane / 16 * 8 + lane % 8, chunk + lane / 8 % 2) +
-                        8 * j * D + column);
-#pragma unroll
-        for (int i = 0; i < M; ++i) {
-          mma<T>(score[i][j], q[i], k[0], k[1]);
-          mma<T>(score[i][j + 1], q[i], k[2], k[3]);
-        }
-      }
-    }
-  }
-}
-
-/// out += p v
-template <int D, class T, int M>
-__device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][keys / 16][4],
-                           const Shared<T, D>& shared) {
-  // step: values
-  const int lane = thread_anew() % 32;
-#pragma unroll
-  for (int step = 0; step < keys / 16; ++step) {  // 16 keys
-#pragma unroll
-    for (int j = 0; j < D / 8; j += 2) {
-      unsigned v[4];  // 16 keys with 8 columns, and the next 8
-      ldmatrix_transposed(
-          v, shared.v + place<D>(lane % 16, j % 8 + lane / 16) + 16 * step * D + j / 8 * 64);
-#pragma unroll
-      for (int i = 0; i < M; ++i) {
-        mma<T>(out[i][j], p[i][step], v[0], v[1]);
-        mma<T>(out[i][j + 1], p[i][step], v[2], v[3]);
-      }
-    }
-  }
-}
-
-/// Online softmax of a thread's rows, two in each of its M tiles: their maxima, less the headroom,
-/// and the part of their sums that is this thread's keys.
-template <int M>
-struct Rows {
-  float largest[M][2], sum[M][2];
-};
-
-/// Turns scores into probabilities, not yet divided by their sum; earlier sums are rescaled. They
-/// are rounded to T only as the left operand of the product with v. fmaxf ignores NaN, but a NaN
-/// score makes the row's sum NaN.
-template <class T, int M, int columns>
-__device__ void online_softmax(unsigned (&p)[M][keys / 16][4], const float (&score)[M][keys / 8][4],
-                               Rows<M>& rows, float (&out)[M][columns][4], float scale,
-                               float lead) {
-#pragma unroll
-  for (int i = 0; i < M; ++i) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      // step: maximum
-      float largest = -INFINITY;
-#pragma unroll
-      for (int j = 0; j < keys / 8; ++j) {
-        largest = fmaxf(largest, fmaxf(score[i][j][2 * r], score[i][j][2 * r + 1]));
-      }
-      // Four neighbouring lanes share a row.
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
-      // Rounded up: for large scores the nearest may be so low that a power is infinite.
-      largest = fmaxf(rows.largest[i][r], __fsub_ru(largest, lead));
-      const float shift = largest == -INFINITY ? 0.0f : largest;
-      const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);  // step: scale
-      rows.largest[i][r] = largest;
-      float sum = rows.sum[i][r] * correction;
-      // step: weights
-#pragma unroll
-      for (int j = 0; j < keys / 8; ++j) {
-        const float first = exp2_fast((score[i][j][2 * r] - shift) * scale);  // step: scale
-        const float second = exp2_fast((score[i][j][2 * r + 1] - shift) * scale);
-        sum += first + second;
-        p[i][j / 2][j % 2 * 2 + r] = pack<T>(first, second);
-      }
-      rows.sum[i][r] = sum;
-      // step: maximum
-#pragma unroll
-      for (int j = 0; j < columns; ++j) {
-        out[i][j][2 * r] *= correction;
-        out[i][j][2 * r + 1] *= correction;
-      }
-    }
-  }
-}
-
-/// The kind of a tile for `rows` queries of the block from `row` on: by the mask, by causality and
-/// by the number of keys.
-template <class T>
-__device__ TileKind kind_of(const Work<T>& work, const Attention<T>& a, const MaskTiles& tiles,
-                            int tile, int row, int rows) {
-  const std::int64_t end = (static_cast<std::int64_t>(tile) + 1) * keys;
-  const std::int64_t query = work.query + row;
-  if (rows <= 0 || (a.causal && end - keys >= query + rows)) return TileKind::empty;
-  const TileKind kind = tiles.kind_of_row(work.mask_row + row, tile);
-  const bool cut = end > a.m || (a.causal && end > query + 1);
-  return kind == TileKind::full && cut ? TileKind::mixed : kind;
-}
-
-/// A bit for each key of a tile that query `row` of the block attends to.
-template <class T>
-__device__ unsigned long long keys_of(const Work<T>& work, const Attention<T>& a,
-                                      const MaskTiles& tiles, int tile, int row) {
-  // step: mask
-  std::int64_t there = a.m - static_cast<std::int64_t>(tile) * keys;
-  if (a.causal) there = min(there, work.query + row + 1 - static_cast<std::int64_t>(tile) * keys);
-  unsigned long long bits = ~0ull;
-  if (there < keys) bits = there <= 0 ? 0 : bits >> (keys - there);
-  if (tiles.kinds != nullptr) bits &= tiles.bits_of_row(work.mask_row + row, tile);
-  return bits;
 }
 
 /// The first tile, from `tile` on, that is not empty for all of the block's queries. The lanes of a
@@ -272,30 +71,6 @@ __device__ int next_tile(const Work<T>& work, const MaskTiles& tiles, int tile) 
     if (votes != 0) return tile + __ffs(static_cast<int>(votes)) - 1;
   }
   return tile;
-}
-
-/// Sets the scores of keys that a query does not attend to to -infinity, for the warp whose first
-/// query is `first_row`. Each lane looks up one query, for all lanes.
-template <class T, int M>
-__device__ void mask_scores(float (&score)[M][keys / 8][4], const Work<T>& work,
-                            const Attention<T>& a, const MaskTiles& tiles, int tile,
-                            int first_row) {
-  // step: mask
-  const int lane = thread_anew() % 32;
-  const unsigned long long looked_up = keys_of(work, a, tiles, tile, first_row + lane % (16 * M));
-#pragma unroll
-  for (int i = 0; i < M; ++i) {
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      const unsigned long long bits =
-          __shfl_sync(whole_warp, looked_up, 16 * i + 8 * r + lane / 4) >> lane % 4 * 2;
-#pragma unroll
-      for (int j = 0; j < keys / 8; ++j) {
-        if ((bits >> 8 * j & 1) == 0) score[i][j][2 * r] = -INFINITY;
-        if ((bits >> 8 * j & 2) == 0) score[i][j][2 * r + 1] = -INFINITY;
-      }
-    }
-  }
 }
 
 /// Writes y of a warp's queries, `rows` of them, by way of the shared memory that held their q.
@@ -402,13 +177,17 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
     __syncthreads();  // k is loaded, and no thread reads v any more
     load(shared.v, work.v, a.v_stride, a.d_v, tile);
     const int rows = min(work.rows - first_row, 16 * M);
-    const TileKind kind = kind_of(work, a, tiles, tile, first_row, rows);
+    const TileKind kind = kind_of(a, tiles, work.mask_row + first_row, work.query + first_row, rows,
+                                  std::int64_t{tile} * keys);
     unsigned p[M][keys / 16][4] = {};
     if (kind != TileKind::empty) {
       float score[M][keys / 8][4] = {};
-      multiply_keys<D>(score, shared, first_row);  // step: scores
+      multiply_keys<D>(score, shared.q, shared.k, first_row);  // step: scores
       // step: mask
-      if (kind == TileKind::mixed) mask_scores(score, work, a, tiles, tile, first_row);
+      if (kind == TileKind::mixed) {
+        mask_scores(score, a, tiles, work.mask_row + first_row, work.query + first_row,
+                    std::int64_t{tile} * keys);
+      }
       // step: maximum, weights
       online_softmax<T>(p, score, softmax, out, scale, lead);
     }
@@ -416,7 +195,7 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
     wait_for_copies<0>();
     __syncthreads();  // v is loaded, and no thread reads k any more
     if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
-    if (kind != TileKind::empty) add_values<D>(out, p, shared);  // step: values
+    if (kind != TileKind::empty) add_values<D>(out, p, shared.v);  // step: values
   }
   store_rows<D, aligned>(work.y + first_row * a.y_stride, a.y_stride, work.rows - first_row,
                          static_cast<int>(a.d_v), shared.q, first_row, out, softmax);
@@ -425,10 +204,7 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
 template <class T, int D, bool aligned>
 void launch_attend(const Attention<T>& a, Stream stream) {
   static_assert(sizeof(Shared<T, D>) <= 99 * 1024, "more than a block of 8.6 or 8.9 can have");
-  // step: scale
-  const auto scale =
-      static_cast<float>(std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k)));
-
+  const float scale = scale_of_powers(a);
   for_query_ranges(a.mask, a.masks, a.n, a.m, stream,
                    [&](std::int64_t first, std::int64_t count, const MaskTiles& tiles) {
                      launch({"attention v3", a.batch.size * ceil_div(count, queries<D>), threads,
@@ -438,49 +214,14 @@ void launch_attend(const Attention<T>& a, Stream stream) {
                    });
 }
 
-/// Whether each row of each tensor begins at a multiple of 16 bytes.
-template <class T>
-bool rows_are_aligned(const Attention<T>& a) {
-  const auto aligned = [&](const T* data, std::int64_t stride, int tensor) {
-    bool all = reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % vector_width<T> == 0;
-    for (int axis = 0; axis < a.batch.count; ++axis) {
-      all = all && a.batch.stride[tensor][axis] % vector_width<T> == 0;
-    }
-    return all;
-  };
-  return aligned(a.q, a.q_stride, a.of_q) && aligned(a.k, a.k_stride, a.of_k) &&
-         aligned(a.v, a.v_stride, a.of_v) && aligned(a.y, a.y_stride, a.of_y);
-}
-
-template <int D, class T>
-void launch_attend(const Attention<T>& a, Stream stream) {
-  rows_are_aligned(a) ? launch_attend<T, D, true>(a, stream)
-                      : launch_attend<T, D, false>(a, stream);
-}
-
 }  // namespace
 
 template <class T>
 bool attention_mma(const Attention<T>& a, Stream stream) {
-  constexpr bool takes = sizeof(T) == 2;
-  if constexpr (takes) {
-    const std::int64_t d = std::max(a.d_k, a.d_v);
-    if (d > 256) return false;
-    if (d <= 32) {
-      launch_attend<32>(a, stream);
-    } else if (d <= 64) {
-      launch_attend<64>(a, stream);
-    } else if (d <= 96) {
-      launch_attend<96>(a, stream);
-    } else if (d <= 128) {
-      launch_attend<128>(a, stream);
-    } else if (d <= 192) {
-      launch_attend<192>(a, stream);
-    } else {
-      launch_attend<256>(a, stream);
-    }
-  }
-  return takes;
+  return with_columns(a, [&](auto columns) {
+    rows_are_aligned(a) ? launch_attend<T, columns, true>(a, stream)
+                        : launch_attend<T, columns, false>(a, stream);
+  });
 }
 
 template bool attention_mma<double>(const Attention<double>&, Stream);

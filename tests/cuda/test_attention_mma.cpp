@@ -1,5 +1,7 @@
-// Attention on tensor cores, in the emulator and in the kit on a device, compared with a plain loop
-// in double: sizes, strides, alignments, masks and values that the fixtures do not have.
+// Attention on tensor cores, v3 and with split keys, in the emulator and in the kit on a device,
+// compared with a plain loop in double: sizes, strides, alignments, masks and values that the
+// fixtures do not have.
+#include "attention_split.cuh"
 #include "attention_testing.hpp"
 #include "mask_tiles.cuh"
 
@@ -20,6 +22,22 @@ std::int64_t below(std::int64_t end) {
   return static_cast<std::int64_t>(random_bits() % static_cast<std::uint64_t>(end));
 }
 
+/// A kernel, in how many random calls to try it, and with how many queries and keys at most: parts
+/// of split keys are of 512.
+template <class Element>
+struct V3 {
+  using T = Element;
+  static constexpr std::int64_t n = 200, m = 200, calls = 72;
+  static bool attend(const Attention<T>& a, Stream stream) { return attention_mma(a, stream); }
+};
+template <class Element>
+struct SplitKeys {
+  using T = Element;
+  static constexpr std::int64_t n = 36, m = 1200, calls = 24;
+  static bool attend(const Attention<T>& a, Stream stream) { return attention_split(a, stream); }
+};
+using Versions = std::tuple<V3<float16>, V3<bfloat16>, SplitKeys<float16>, SplitKeys<bfloat16>>;
+
 enum class Mask { none, random, tiles, rows, empty };
 
 template <class T>
@@ -37,63 +55,57 @@ void set_mask(Call<T>& call, Mask mask) {
   });
 }
 
-template <class T>
-const Elements<T>& run(Call<T>& call) {
-  return call.run(attention_mma<T>);
-}
-
 /// The largest error of y, in units of the rounding of 1.
-template <class T>
-double error(Call<T>& call) {
-  run(call);
+template <class Kernel>
+double error(Call<typename Kernel::T>& call) {
+  using T = typename Kernel::T;
+  call.run(Kernel::attend);
   constexpr double unit = std::is_same_v<T, float16> ? 0x1p-11 : 0x1p-8;
   return call.error([](double got, double wanted) {
     return std::fabs(got - wanted) / unit / (1 + std::fabs(wanted));
   });
 }
 
-template <class T>
+template <class Kernel>
 void check(const Layout& layout, Mask mask = Mask::none, bool causal = false) {
-  Call<T> call(layout);
+  Call<typename Kernel::T> call(layout);
   if (mask != Mask::none) set_mask(call, mask);
   call.a.causal = causal;
   BOOST_TEST_CONTEXT(layout << ", mask " << static_cast<int>(mask) << (causal ? ", causal" : "")) {
-    BOOST_TEST(error(call) < 2.5);
+    BOOST_TEST(error<Kernel>(call) < 2.5);
   }
 }
-
-using Types = std::tuple<float16, bfloat16>;
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(attention_mma)
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_strides_and_masks, T, Types) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_strides_and_masks, Kernel, Versions) {
   const std::int64_t widths[] = {1, 8, 32, 40, 64, 72, 96, 128, 136, 192, 200, 256};
   const Mask masks[] = {Mask::none, Mask::random, Mask::tiles, Mask::rows, Mask::empty};
-  for (int i = 0; i < 96; ++i) {
-    const std::int64_t longest = on_a_device && i % 4 == 3 ? 1024 : 200;
+  for (int i = 0; i < Kernel::calls; ++i) {
+    const bool longer = on_a_device && i % 4 == 3;
     Layout layout{.batch = 1 + i % 2,
-                  .n = 1 + below(longest),
-                  .m = 1 + below(longest),
+                  .n = 1 + below(longer ? 1024 : Kernel::n),
+                  .m = 1 + below(longer ? 8 * Kernel::m : Kernel::m),
                   .d_k = widths[i % 12],
                   .d_v = widths[below(12)],
                   .fused = i % 4 == 1,
                   .shared_keys = i % 4 != 1};
     if (i % 5 == 0) layout.padding = i % 10 == 0 ? 8 : 3;
     if (i % 7 == 0) layout.offset = i % 2 == 0 ? 1 : 8;
-    check<T>(layout, masks[below(5)], i % 3 == 0);
+    check<Kernel>(layout, masks[below(5)], i % 3 == 0);
   }
   for (const std::int64_t n : {1, 15, 16, 17, 63, 64, 65, 127, 128, 129}) {
-    check<T>({1, n, 200 - n, 64, 64});
-    check<T>({1, 5, n, 16, 128});
-    check<T>({1, n, 200 - n, 32, 32}, Mask::random);
+    check<Kernel>({1, n, 200 - n, 64, 64});
+    check<Kernel>({1, 5, n, 16, 128});
+    check<Kernel>({1, n, 200 - n, 32, 32}, Mask::random);
   }
 }
 
 /// Blocks that have nothing to do between others, and long rows of empty tiles.
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_tile_here_and_there, T, Types) {
-  Call<T> call({1, 130, 64 * 70, 8, 8});
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_tile_here_and_there, Kernel, Versions) {
+  Call<typename Kernel::T> call({1, 130, 64 * 70, 8, 8});
   set_mask(call, Mask::empty);
   for (const auto& [query, key] : {std::pair<std::int64_t, std::int64_t>{3, 64 * 33 + 5},
                                    {100, 0},
@@ -102,27 +114,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_tile_here_and_there, T, Types) {
                                    {129, 64 * 40}}) {
     call.mask[static_cast<std::size_t>(query * call.s.m + key)] = true;
   }
-  BOOST_TEST(error(call) < 2.5);
+  BOOST_TEST(error<Kernel>(call) < 2.5);
 }
 
 /// Aligned or not, in one part or in more: the same sums.
-BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_however_the_rows_lie, T, Types) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_however_the_rows_lie, Kernel, Versions) {
+  constexpr std::int64_t n = 150;  // more than are packed at once
   const auto bits = [](std::int64_t padding, std::int64_t offset, std::int64_t packed) {
     random_bits.seed(3);
-    Call<T> call({.batch = 2,
-                  .n = 300,
-                  .m = 150,
-                  .d_k = 40,
-                  .d_v = 72,
-                  .padding = padding,
-                  .offset = offset,
-                  .shared_keys = true});
+    Call<typename Kernel::T> call({.batch = 2,
+                                   .n = n,
+                                   .m = Kernel::m - 50,
+                                   .d_k = 40,
+                                   .d_v = 72,
+                                   .padding = padding,
+                                   .offset = offset,
+                                   .shared_keys = true});
     set_mask(call, Mask::tiles);
     const std::int64_t usual = std::exchange(most_packed_bytes, packed);
-    run(call);
+    call.run(Kernel::attend);
     most_packed_bytes = usual;
     std::vector<std::uint16_t> bits;
-    for (std::int64_t i = 0; i < 2 * 300 * 72; ++i) bits.push_back(call.y_at(i).bits);
+    for (std::int64_t i = 0; i < 2 * n * 72; ++i) bits.push_back(call.y_at(i).bits);
     return bits;
   };
   const auto usual = bits(0, 0, most_packed_bytes);
@@ -133,25 +146,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_however_the_rows_lie, T, Types) {
 }
 
 /// Scores that are large, whose maxima grow from tile to tile.
-BOOST_AUTO_TEST_CASE_TEMPLATE(large_scores, T, Types) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(large_scores, Kernel, Versions) {
   for (const float spread : {8.0f, 60.0f, 15000.0f}) {
-    Call<T> call({1, 70, 200, 8, 8}, spread);
-    call.fill(call.a.v, call.a.of_v, call.a.v_stride, 200, 8, 1);
-    BOOST_TEST(error(call) < 2.5);
+    Call<typename Kernel::T> call({1, 30, Kernel::m, 8, 8}, spread);
+    call.fill(call.a.v, call.a.of_v, call.a.v_stride, Kernel::m, 8, 1);
+    BOOST_TEST(error<Kernel>(call) < 2.5);
   }
 }
 
 /// NaN and infinities in q and k come out where the formula puts them.
-BOOST_AUTO_TEST_CASE_TEMPLATE(hard_values, T, Types) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(hard_values, Kernel, Versions) {
+  using T = typename Kernel::T;
+  constexpr std::int64_t m = Kernel::m - 100;
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const auto result = [](float q, float k, std::int64_t key) {
-    Call<T> call({1, 40, 100, 8, 8});
+    Call<T> call({1, 40, m, 8, 8});
     for (std::int64_t i = 0; i < 40; ++i) call.q_at(i, 0) = T(q);
     call.k_at(key, 0) = T(k);
-    const double off = error(call);
+    const double off = error<Kernel>(call);
     return std::pair(static_cast<float>(call.y_at(3 * 8 + 5)), off);
   };
-  for (const std::int64_t key : {0, 70}) {
+  for (const std::int64_t key : {0, 70, 600}) {
+    if (key >= m) continue;
     BOOST_TEST(std::isnan(result(1, not_a_number, key).first));
     BOOST_TEST(std::isnan(result(1, infinity, key).first));
     BOOST_TEST(result(1, -infinity, key).second < 2.5);  // a key without weight
@@ -159,23 +175,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(hard_values, T, Types) {
   BOOST_TEST(std::isnan(result(not_a_number, 1, 0).first));
 
   // All scores -infinity.
-  Call<T> call({1, 40, 100, 8, 8});
-  for (std::int64_t j = 0; j < 100; ++j) call.k_at(j, 0) = T(-infinity);
+  Call<T> call({1, 40, m, 8, 8});
+  for (std::int64_t j = 0; j < m; ++j) call.k_at(j, 0) = T(-infinity);
   for (std::int64_t i = 0; i < 40; ++i) call.q_at(i, 0) = T(1);
-  run(call);
+  call.run(Kernel::attend);
   BOOST_TEST(static_cast<float>(call.y_at(3 * 8 + 5)) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(what_it_does_not_take) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_they_do_not_take, Kernel, Versions) {
   for (const auto& [d_k, d_v] : {std::pair{257, 8}, {8, 257}}) {
-    Call<float16> call({1, 3, 3, d_k, d_v});
-    BOOST_TEST(!prenorm::cuda::attention_mma(call.a, {}));
+    Call<typename Kernel::T> call({1, 3, 3, d_k, d_v});
+    BOOST_TEST(!Kernel::attend(call.a, {}));
     BOOST_TEST(std::isnan(static_cast<float>(call.y_at(0))));  // nothing was done
   }
+}
+
+BOOST_AUTO_TEST_CASE(they_do_not_take_other_types) {
   const Attention<float> single{};
   const Attention<double> wide{};
   BOOST_TEST(!prenorm::cuda::attention_mma(single, {}));
   BOOST_TEST(!prenorm::cuda::attention_mma(wide, {}));
+  BOOST_TEST(!attention_split(single, {}));
+  BOOST_TEST(!attention_split(wide, {}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -119,13 +119,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_small_probabilities, T, Types) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, T, Types) {
-  Call<T> p({3, 70, 90, 20, 33});
-  for (const bool masked : {false, true}) {
-    if (masked) p.set_mask([](auto...) { return random_bits() % 2 == 0; });
-    for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
-      const Elements<T> together = p.run(attend);
-      BOOST_TEST(same_bits(together, p.run(attend)));
-      BOOST_TEST(same_bits(together, p.run_one_by_one(attend)));
+  for (const auto& [n, m] : {std::pair{70, 90}, {2, 1100}}) {  // of 16 bits the latter is split
+    Call<T> p({3, n, m, 20, 33});
+    for (const bool masked : {false, true}) {
+      if (masked) p.set_mask([](auto...) { return random_bits() % 2 == 0; });
+      for (const Attend<T> attend : {attention_v1<T>, attention_v2<T>, attention_launched<T>}) {
+        const Elements<T> together = p.run(attend);
+        BOOST_TEST(same_bits(together, p.run(attend)));
+        BOOST_TEST(same_bits(together, p.run_one_by_one(attend)));
+      }
     }
   }
 }
@@ -213,6 +215,24 @@ BOOST_AUTO_TEST_CASE(memory_grows_linearly_from_v2_on) {
   const std::int64_t few = packed_mask_bytes(4096, k16, 64 * k16);  // 128 queries of many masks
   BOOST_TEST(packed_queries(4096, k16, 64 * k16) == most_query_tile);
   BOOST_TEST(packed_mask_bytes(4096, k16, 128 * k16) == 2 * few);
+}
+
+/// Keys are split by n and m alone: in 16 bits, and where one pass over them is no causal one.
+BOOST_AUTO_TEST_CASE_TEMPLATE(many_keys_are_split_for_few_queries, T, Types) {
+  const auto launched = [](std::int64_t batch, std::int64_t n, std::int64_t m, bool causal) {
+    Call<T> p({batch, n, m, 8, 8});
+    p.a.causal = causal;
+    return launches([&] { p.run(attention_launched<T>); });
+  };
+  const Kernels whole{sizeof(T) == 2 ? "attention v3" : "attention v2"};
+  const Kernels split =
+      sizeof(T) == 2 ? Kernels{"attention of parts", "attention, combined"} : whole;
+  const auto same = boost::test_tools::per_element();
+  BOOST_TEST(launched(1, 1, 1024, false) == split, same);
+  BOOST_TEST(launched(3, 64, 1024, false) == split, same);
+  BOOST_TEST(launched(1, 65, 1024, false) == whole, same);
+  BOOST_TEST(launched(1, 64, 1023, false) == whole, same);
+  BOOST_TEST(launched(1, 1, 1024, true) == whole, same);
 }
 
 /// v4's shapes too, as no emulator runs it (tests/cuda/test_attention_launched.cpp).
