@@ -9,9 +9,20 @@
 #include "mma.cuh"
 #include "types.cuh"
 
+#include <bit>
+
 namespace prenorm::cuda {
 
 constexpr int bf16_parts = 3;
+
+/// The float32 with these bits: a bfloat16's, and 16 zeros.
+__device__ inline float as_float(unsigned bits) {
+#if defined(__CUDACC__)
+  return __uint_as_float(bits);
+#else
+  return std::bit_cast<float>(bits);
+#endif
+}
 
 /// Two neighbours as a register of a fragment for each part, the largest first. Of infinities, NaN
 /// and what exceeds bfloat16 the second part is NaN, and so is each sum with it: the caller
@@ -20,25 +31,31 @@ __device__ inline void split(unsigned (&parts)[bf16_parts], float first, float s
 #pragma unroll
   for (unsigned& part : parts) {
     part = pack<bfloat16>(first, second);
-    bfloat16 low, high;
-    low.bits = static_cast<std::uint16_t>(part);
-    high.bits = static_cast<std::uint16_t>(part >> 16);
-    first -= widen(low);
-    second -= widen(high);
+    first -= as_float(part << 16);
+    second -= as_float(part & 0xffff0000u);
   }
 }
 
-/// sum += a b. Tensor cores cut off what is below the largest term's last bits: they sum 16 terms
-/// of each product of parts, the smallest first, and what they give is added by rounding to
-/// nearest.
-__device__ inline void mma_bf16x6(float (&sum)[4], const unsigned (&a)[bf16_parts][4],
-                                  const unsigned (&b)[bf16_parts][2]) {
-  float terms[4] = {};
+/// sum += a b, for some tiles with one b. Tensor cores cut off what is below the largest term's
+/// last bits: they sum 16 terms of each product of parts, the smallest first, and what they give is
+/// added by rounding to nearest. Products of one tile wait for each other, those of several do not.
+template <int tiles>
+__device__ void mma_bf16x6(float (&sum)[tiles][4], const unsigned (&a)[tiles][bf16_parts][4],
+                           const unsigned (&b)[bf16_parts][2]) {
+  float terms[tiles][4] = {};
   constexpr int orders[][2] = {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
 #pragma unroll
-  for (const auto& [i, j] : orders) mma<bfloat16>(terms, a[i], b[j][0], b[j][1]);
+  for (const auto& [i, j] : orders) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) sum[i] += terms[i];
+    for (int tile = 0; tile < tiles; ++tile) {
+      mma<bfloat16>(terms[tile], a[tile][i], b[j][0], b[j][1]);
+    }
+  }
+#pragma unroll
+  for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sum[tile][i] += terms[tile][i];
+  }
 }
 
 }  // namespace prenorm::cuda

@@ -5,6 +5,7 @@
 
 #include "attention.cuh"
 #include "embedding.cuh"
+#include "linear_bf16x6.cuh"
 #include "product.cuh"
 #include "rmsnorm.cuh"
 #include "rope.cuh"
@@ -67,6 +68,15 @@ struct BatchInvariant : Launched {
   template <class T>
   static void multiply(const Product<T>& product, Stream stream) {
     product_batch_invariant(product, stream);
+  }
+};
+
+/// The launched version of each part, except that products are product_bf16x6: of float32 only, on
+/// tensor cores.
+struct Bf16x6 : Launched {
+  template <class T>
+  static void multiply(const Product<T>& product, Stream stream) {
+    product_bf16x6(product, stream);
   }
 };
 

@@ -1,6 +1,9 @@
-// Versions 3 and 4 of the product, emulated and in the kit on a device.
+// Versions 3 and 4 of the product and that of float32 on tensor cores, emulated and in the kit on a
+// device.
+#include "linear_bf16x6.cuh"
 #include "product_testing.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 using namespace prenorm;
@@ -31,6 +34,40 @@ void check_v4() {
   }
 }
 
+bool by_bf16x6(const Product<float>& p, const float*) {
+  product_bf16x6(p, Stream{});
+  return true;
+}
+bool by_v1(const Product<float>& p, const float*) {
+  product_v1(p, Stream{});
+  return true;
+}
+
+/// Numbers of all 24 bits, from 1/8 to 8 and of both signs.
+void fill_bits(std::vector<float>& all, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> power(-3, 3);
+  for (float& one : all) one = std::exp2(power(random)) * (random() % 2 == 0 ? 1.0f : -1.0f);
+}
+
+/// The largest error of a product, in float32's roundings of the terms' absolute sum.
+double largest_error(const ProductCase<float>& c, const ProductCase<float>::Multiply& multiply) {
+  ProductCase<float> sizes = c;  // of which the sum is that of absolute terms
+  for (auto* all : {&sizes.x, &sizes.weight}) {
+    for (float& one : *all) one = std::abs(one);
+  }
+  const std::vector<float> y = c.run(multiply, false);
+  double worst = 0;
+  for (std::int64_t i = 0; i < c.rows * c.d_out; ++i) {
+    const std::int64_t row = i / c.d_out, column = i % c.d_out;
+    const double error =
+        std::abs(double{y[static_cast<std::size_t>(i)]} - c.sum(row, column, c.weight)) /
+        sizes.sum(row, column, sizes.weight);
+    worst = std::max(worst, std::isnan(error) ? INFINITY : std::ldexp(error, 24));
+  }
+  return worst;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(linear_steps)
@@ -45,6 +82,50 @@ BOOST_AUTO_TEST_CASE(tensor_cores) {
   check_v4<float16>();
   check_v4<bfloat16>();
   BOOST_TEST(!product_v4(Product<float>{"test", nullptr, nullptr, nullptr, 1, 1, 1}, Stream{}));
+}
+
+BOOST_AUTO_TEST_CASE(float32_on_tensor_cores) {
+  for (const auto& [rows, d_out, d_in, padding] : sizes) {
+    ProductCase<float>(rows, d_out, d_in, padding).check_sums("bf16x6", by_bf16x6);
+  }
+  BOOST_CHECK_THROW(
+      product_bf16x6(Product<double>{"test", nullptr, nullptr, nullptr, 1, 1, 1}, Stream{}),
+      not_implemented);
+}
+
+/// No product of parts that counts is left out, and sums are float32's.
+BOOST_AUTO_TEST_CASE(bf16x6_is_as_accurate_as_float32) {
+  for (const auto& [d_in, allowed] : {std::pair{1, 2.5}, {2, 2.5}, {16, 4.}, {300, 6.}}) {
+    ProductCase<float> c(33, 41, d_in);
+    fill_bits(c.x, 5);
+    fill_bits(c.weight, 6);
+    const double error = largest_error(c, by_bf16x6);
+    BOOST_TEST_MESSAGE(d_in << " terms: bf16x6 " << error << ", v1 " << largest_error(c, by_v1));
+    BOOST_TEST(error < allowed, d_in << " terms: " << error);
+  }
+}
+
+/// Infinities, NaN, what exceeds bfloat16, products that exceed float32, and numbers so small that
+/// parts of them are no numbers, in rows and columns of their own.
+BOOST_AUTO_TEST_CASE(hard_values_are_as_those_of_v1) {
+  const float hard[] = {INFINITY, -INFINITY, NAN, 3.4e38f, -3.4e38f, 1e-40f, 1e-45f, -0.0f};
+  for (const int d_in : {5, 24}) {
+    ProductCase<float> c(20, 31, d_in, 1);
+    int row = 0;
+    for (const float value : hard) {
+      c.x[static_cast<std::size_t>((2 * row + 1) * d_in + row % d_in)] = value;
+      c.weight[static_cast<std::size_t>((3 * row + 1) * d_in + (row + 1) % d_in)] = value;
+      ++row;
+    }
+    for (const bool with_residual : {false, true}) {
+      const std::vector<float> y = c.run(by_bf16x6, with_residual),
+                               wanted = c.run(by_v1, with_residual);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const bool same = y[i] == wanted[i] || (std::isnan(y[i]) && std::isnan(wanted[i]));
+        BOOST_TEST(same, i << ": " << y[i] << ", v1 " << wanted[i]);
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
