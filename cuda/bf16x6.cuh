@@ -9,31 +9,24 @@
 #include "mma.cuh"
 #include "types.cuh"
 
-#include <bit>
-
 namespace prenorm::cuda {
 
 constexpr int bf16_parts = 3;
 
-/// The float32 with these bits: a bfloat16's, and 16 zeros.
-__device__ inline float as_float(unsigned bits) {
-#if defined(__CUDACC__)
-  return __uint_as_float(bits);
-#else
-  return std::bit_cast<float>(bits);
-#endif
-}
-
-/// Two neighbours as a register of a fragment for each part, the largest first. Of infinities, NaN
-/// and what exceeds bfloat16 the second part is NaN, and so is each sum with it: the caller
-/// computes such sums again, in another way.
-__device__ inline void split(unsigned (&parts)[bf16_parts], float first, float second) {
+/// Two neighbours as a register of a fragment for each part, the largest first. Returned is a word
+/// whose lower half is 0 where the parts are all of both: what is left for the last part is, as
+/// long as it is a bfloat16. Of infinities, NaN and what exceeds bfloat16 the second part is NaN,
+/// and so is each sum with it: the caller computes such sums again, in another way.
+__device__ inline unsigned split(unsigned (&parts)[bf16_parts], float first, float second) {
+  unsigned left = 0;
 #pragma unroll
   for (unsigned& part : parts) {
+    left = __builtin_bit_cast(unsigned, first) | __builtin_bit_cast(unsigned, second);
     part = pack<bfloat16>(first, second);
-    first -= as_float(part << 16);
-    second -= as_float(part & 0xffff0000u);
+    first -= __builtin_bit_cast(float, part << 16);
+    second -= __builtin_bit_cast(float, part & 0xffff0000u);
   }
+  return left;
 }
 
 /// sum += a b, for some tiles with one b. Tensor cores cut off what is below the largest term's

@@ -7,9 +7,9 @@
 // it. For 16 products a warp takes 24 ldmatrix and 192 mma, and a thread 128 additions of float32.
 //
 // The terms of each sum are added in the same order whatever the shape, so a row has the same bits
-// in any batch. Sums that are not finite are computed again as v1 does, one by one: so infinities,
-// NaN and numbers that exceed bfloat16 give what they give there. Of a factor below 2^-110 up to
-// 2^-134 is lost, as the last part has no number so small.
+// in any batch. Sums that this cannot give are computed again one by one, as v1 does: those that
+// are not finite, for infinities, NaN and numbers that exceed bfloat16; and those below 2^-80 of a
+// row or column with numbers that are more than three parts, as some below 2^-110 are.
 #include "bf16x6.cuh"
 #include "export.cuh"
 #include "launch.cuh"
@@ -30,8 +30,24 @@ constexpr int rows_at_once = threads * width / depth;
 constexpr int shares = tile / rows_at_once;  // rows that a thread loads of an operand
 static_assert(2 * shares == across);
 
+/// Sums from here on are right where bits of a factor were lost, up to 2^-134 of each: for weights
+/// of 2^30 together.
+constexpr float least = 0x1p-80f;
+
 /// The parts of a matrix's 128 rows, two terms in a word.
 using Parts = unsigned[bf16_parts][tile * depth / 2];
+
+/// A bit for each thread that has loaded of a tile's rows: whether what it split is not all there.
+/// Those of eight rows are a word, four of a row.
+using Lost = unsigned[shares * warps];
+__device__ inline bool any_of(const Lost& lost, int row, int rows) {
+  return (lost[row / 8] >> row % 8 * 4 & ((1u << 4 * rows) - 1)) != 0;
+}
+
+struct Shared {
+  Parts x[2], weight[2];
+  Lost of_x, of_weight;
+};
 
 /// Where a chunk of 8 terms is: eight rows of one chunk, which ldmatrix reads at once, are in
 /// different banks.
@@ -56,13 +72,14 @@ __device__ Vector<float, width> load_terms(const float* from, bool there, std::i
   return terms;
 }
 
-/// Splits four terms of this thread's row i.
-__device__ inline void store_parts(Parts& to, int i, const Vector<float, width>& terms) {
+/// Splits four terms of this thread's row i. Returned is what split() does.
+__device__ inline unsigned store_parts(Parts& to, int i, const Vector<float, width>& terms) {
+  unsigned left = 0;
   Vector<unsigned, 2> words[bf16_parts];
 #pragma unroll
   for (int pair = 0; pair < 2; ++pair) {
     unsigned parts[bf16_parts];
-    split(parts, terms.element[2 * pair], terms.element[2 * pair + 1]);
+    left |= split(parts, terms.element[2 * pair], terms.element[2 * pair + 1]);
 #pragma unroll
     for (int part = 0; part < bf16_parts; ++part) words[part].element[pair] = parts[part];
   }
@@ -71,6 +88,7 @@ __device__ inline void store_parts(Parts& to, int i, const Vector<float, width>&
   for (int part = 0; part < bf16_parts; ++part) {
     store_shared(&to[part][at + place(i * rows_at_once, 0)], words[part]);
   }
+  return left;
 }
 
 /// x weightᵀ of one output, as v1 computes it.
@@ -84,7 +102,7 @@ __device__ inline float plain_sum(const Product<float>& p, std::int64_t row, std
 
 template <bool aligned>
 __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles tiles) {
-  alignas(16) __shared__ Parts x[2], weight[2];
+  Shared& shared = *dynamic_shared<Shared>();
   const auto [tile_down, tile_across] = tiles.corner(blockIdx.x);
   const std::int64_t first_row = std::int64_t{tile_down} * tile,
                      first_column = std::int64_t{tile_across} * tile;
@@ -95,13 +113,15 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
   };
   const int x_left = rows_left(p.rows - first_row), weight_left = rows_left(p.d_out - first_column);
   Vector<float, width> next[2 * shares];
+  unsigned lost[2 * shares] = {};  // bits of a row, where the lower half is not 0
   const auto load = [&](int i, std::int64_t left) {
     const int row = i % shares * rows_at_once;
     next[i] = load_terms<aligned>((i < shares ? from_x : from_weight) + row * p.d_in,
                                   row < (i < shares ? x_left : weight_left), left - own_column());
   };
   const auto store = [&](int i, int stage) {
-    store_parts(i < shares ? x[stage] : weight[stage], i % shares, next[i]);
+    lost[i] |=
+        store_parts(i < shares ? shared.x[stage] : shared.weight[stage], i % shares, next[i]);
   };
   std::int64_t left = p.d_in;  // terms
 #pragma unroll
@@ -125,7 +145,7 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
     for (int part = 0; part < bf16_parts; ++part) {
 #pragma unroll
       for (int i = 0; i < down; ++i) {
-        ldmatrix(a[i][part], &x[stage][part][at_x + place(16 * i, 0)]);
+        ldmatrix(a[i][part], &shared.x[stage][part][at_x + place(16 * i, 0)]);
       }
     }
     // step: sum of products
@@ -135,7 +155,7 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
 #pragma unroll
       for (int part = 0; part < bf16_parts; ++part) {
         unsigned both[4];
-        ldmatrix(both, &weight[stage][part][at_weight + place(8 * j, 0)]);
+        ldmatrix(both, &shared.weight[stage][part][at_weight + place(8 * j, 0)]);
         b[0][part][0] = both[0], b[0][part][1] = both[1];
         b[1][part][0] = both[2], b[1][part][1] = both[3];
       }
@@ -149,17 +169,32 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
 
   const int lane = static_cast<int>(thread() % 32), warp = static_cast<int>(thread() / 32);
   const int row = warp % 2 * warp_rows, column = warp / 2 * warp_columns;
+#pragma unroll
+  for (int i = 0; i < 2 * shares; ++i) {
+    const unsigned votes = __ballot_sync(0xffffffffu, (lost[i] & 0xffffu) != 0);
+    Lost& to = i < shares ? shared.of_x : shared.of_weight;
+    if (lane == 0) to[i % shares * warps + warp] = votes;
+  }
+  __syncthreads();
   const bool in_pairs = p.row_of_y() % 2 == 0 && p.d_out % 2 == 0 &&
                         reinterpret_cast<std::uintptr_t>(p.y) % sizeof(Vector<float, 2>) == 0;
+  unsigned columns_lost = 0;  // a bit for each pair of columns
+#pragma unroll
+  for (int j = 0; j < across; ++j) {
+    if (any_of(shared.of_weight, column + 8 * j + lane % 4 * 2, 2)) columns_lost |= 1u << j;
+  }
 #pragma unroll
   for (int i = 0; i < 2 * down; ++i) {
     const std::int64_t y_row = first_row + row + 8 * i + lane / 4,
                        y_column = first_column + column + lane % 4 * 2;
-    unsigned again = 0;  // a bit for each pair of sums that is not finite
+    const bool row_lost = any_of(shared.of_x, row + 8 * i + lane / 4, 1);
+    unsigned again = 0;  // a bit for each pair of sums that are computed again
 #pragma unroll
     for (int j = 0; j < across; ++j) {
       float y[] = {sum[j][i / 2][i % 2 * 2], sum[j][i / 2][i % 2 * 2 + 1]};
-      if (!isfinite(y[0]) || !isfinite(y[1])) {
+      const bool small = fminf(fabsf(y[0]), fabsf(y[1])) < least;
+      if (!isfinite(y[0]) || !isfinite(y[1]) ||
+          (small && (row_lost || (columns_lost >> j & 1) != 0))) {
         again |= 1u << j;
       } else if (in_pairs && y_row < p.rows && y_column + 8 * j < p.d_out) {
         const std::int64_t at = y_row * p.row_of_y() + y_column + 8 * j;
@@ -187,7 +222,7 @@ void product_bf16x6(const Product<T>& product, Stream stream) {
   if constexpr (std::is_same_v<T, float>) {
     if (!has_outputs(product)) return;
     const Tiles tiles = tiles_of(product);
-    launch({"linear bf16x6", tiles.items(), threads, stream},
+    launch({"linear bf16x6", tiles.items(), threads, stream, sizeof(Shared)},
            rows_are_aligned(product) ? linear_bf16x6<true> : linear_bf16x6<false>, product, tiles);
   } else {
     throw not_implemented(std::string(product.name) + ": bf16x6 takes float32");
