@@ -20,9 +20,10 @@ if(PRENORM_DRIVER)
 endif()
 
 # The objects that test_kernel_mistakes.py links with changed kernels.
-set(softmax_objects
+set(kernel_objects
     $<TARGET_OBJECTS:prenorm_solution_cuda-emulated> $<TARGET_OBJECTS:prenorm_emulated_kernels>
-    $<TARGET_OBJECTS:test_main> $<FILTER:$<TARGET_OBJECTS:test_kernels>,INCLUDE,/test_cuda_softmax\\.cpp>)
+    $<TARGET_OBJECTS:test_main>
+    "$<FILTER:$<TARGET_OBJECTS:test_kernels>,INCLUDE,/test_(cuda_softmax|linear_steps)\\.cpp>")
 set(hopper_objects)
 if(NOT PRENORM_SANITIZE)
   set(hopper_objects $<TARGET_OBJECTS:test_main> $<TARGET_OBJECTS:test_attention_wgmma>
@@ -45,7 +46,7 @@ set(environment
   PRENORM_NVCC=${CMAKE_CUDA_COMPILER}
   PRENORM_COMPILER_CACHE=$<$<BOOL:${PRENORM_COMPILER_CACHE}>:${PRENORM_COMPILER_CACHE}>
   PRENORM_TEST_PYTHON=${PRENORM_PYTHON}
-  "PRENORM_SOFTMAX_OBJECTS=$<JOIN:${softmax_objects},:>"
+  "PRENORM_KERNEL_OBJECTS=$<JOIN:${kernel_objects},:>"
   "PRENORM_HOPPER_OBJECTS=$<JOIN:${hopper_objects},:>"
   PYTHONDONTWRITEBYTECODE=1
   VIRTUAL_ENV= # whose interpreter would grade

@@ -3,9 +3,9 @@
 # slow labels: unit emulated
 """Mistakes planted in kernels by text are caught by the tests of these kernels, which pass without them:
 in softmax v3 those that only show in rows that are long, not aligned, or shared by a cluster
-(test_cuda_softmax.cpp); with the model of Hopper's instructions in the product's v5
-(test_linear_wgmma.cpp) and in attention v4 (test_attention_wgmma.cpp), those in the rings' second turn
-only where a stage is used again."""
+(test_cuda_softmax.cpp); in float32's product on tensor cores (test_linear_steps.cpp); with the model of
+Hopper's instructions in the product's v5 (test_linear_wgmma.cpp) and in attention v4
+(test_attention_wgmma.cpp), those in the rings' second turn only where a stage is used again."""
 
 import os
 import re
@@ -19,9 +19,9 @@ from places import ROOT, compiler
 
 SLOW_SHARES = 3  # shares.py
 
-KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu")
+KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu", "linear_bf16x6.cu")
 
-ROWS, LONG, COLUMNS = KERNELS[1:]
+ROWS, LONG, COLUMNS, BF16X6 = KERNELS[1:]
 # name: (the test that finds it, file, old text, new text)
 MISTAKES = {
     # short rows, and rows that a block keeps
@@ -69,6 +69,15 @@ MISTAKES = {
                                      "sum[k] *= exponential<T>(largest[k] - larger);", ""),
     "sums_of_streamed_columns": ("long_columns", COLUMNS,
                                  "sum[k] *= exponential<T>(largest[k] - now[k]);", ";"),
+}
+# And those in float32's product on tensor cores.
+PARTS = {
+    "middle_parts_are_not_multiplied": ("bf16x6_is_as_accurate", "bf16x6.cuh", "{1, 1}, ", ""),
+    "last_parts_are_not_multiplied": ("bf16x6_is_as_accurate", "bf16x6.cuh", "{2, 0}, ", ""),
+    "a_stage_is_read_too_early": ("float32_on_tensor_cores", BF16X6,
+                                  "__syncthreads();  // this stage", "// this stage"),
+    "lost_bits_of_rows_are_forgotten": ("hard_values", BF16X6, "row_lost || ", ""),
+    "what_is_not_finite_stays": ("hard_values", BF16X6, "!isfinite(y[0]) || !isfinite(y[1]) ||", ""),
 }
 
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")
@@ -159,10 +168,10 @@ def program_of(room, sources, objects, *options):
 
 
 @pytest.fixture(scope="module")
-def softmax_tests(tmp_path_factory):
-    """softmax_tests(file, old, new): the tests with this change of the kernels; all else is the build's."""
-    room = tmp_path_factory.mktemp("softmax")
-    built = [Path(path) for name in ("PRENORM_SOFTMAX_OBJECTS", "PRENORM_EMULATOR")
+def emulated_tests(tmp_path_factory):
+    """emulated_tests(file, old, new): the tests with this change of the kernels; all else is the build's."""
+    room = tmp_path_factory.mktemp("kernels")
+    built = [Path(path) for name in ("PRENORM_KERNEL_OBJECTS", "PRENORM_EMULATOR")
              for path in str(folder(name)).split(":") if path.endswith(".o")]  # else precompiled headers
     (room / "emulator").symlink_to(ROOT / "cuda/emulator")
 
@@ -217,9 +226,15 @@ def passes_hopper(program, test):
 
 
 @pytest.mark.parametrize("name", slow_but({"rows_begin_at_vectors"}, MISTAKES))
-def test_a_mistake_in_softmax_is_found(softmax_tests, name):
+def test_a_mistake_in_softmax_is_found(emulated_tests, name):
     test, *change = MISTAKES[name]
-    assert not passes(softmax_tests(*change), f"cuda_softmax/{test}*")
+    assert not passes(emulated_tests(*change), f"cuda_softmax/{test}*")
+
+
+@pytest.mark.parametrize("name", slow_but({"middle_parts_are_not_multiplied"}, PARTS))
+def test_a_mistake_in_bf16x6_is_found(emulated_tests, name):
+    test, *change = PARTS[name]
+    assert not passes(emulated_tests(*change), f"linear_steps/{test}*")
 
 
 @with_hopper
