@@ -12,6 +12,16 @@
 namespace prenorm::cuda {
 
 constexpr int bf16_parts = 3;
+constexpr int bf16_products = 6;
+
+/// Calls work(i, j) for each product of part i of one operand and part j of the other, the smallest
+/// first.
+template <class Work>
+__device__ __forceinline__ void each_bf16_product(Work work) {
+  constexpr int pairs[bf16_products][2] = {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
+#pragma unroll
+  for (const auto& [i, j] : pairs) work(i, j);
+}
 
 /// Two neighbours as a register of a fragment for each part, the largest first. Returned is a word
 /// whose lower half is 0 where the parts are all of both: what is left for the last part is, as
@@ -36,14 +46,12 @@ template <int tiles>
 __device__ void mma_bf16x6(float (&sum)[tiles][4], const unsigned (&a)[tiles][bf16_parts][4],
                            const unsigned (&b)[bf16_parts][2]) {
   float terms[tiles][4] = {};
-  constexpr int orders[][2] = {{0, 2}, {2, 0}, {1, 1}, {0, 1}, {1, 0}, {0, 0}};
-#pragma unroll
-  for (const auto& [i, j] : orders) {
+  each_bf16_product([&](int i, int j) {
 #pragma unroll
     for (int tile = 0; tile < tiles; ++tile) {
       mma<bfloat16>(terms[tile], a[tile][i], b[j][0], b[j][1]);
     }
-  }
+  });
 #pragma unroll
   for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll

@@ -91,15 +91,6 @@ __device__ inline unsigned store_parts(Parts& to, int i, const Vector<float, wid
   return left;
 }
 
-/// x weightᵀ of one output, as v1 computes it.
-__device__ inline float plain_sum(const Product<float>& p, std::int64_t row, std::int64_t column) {
-  const float *x = p.x + row * p.d_in, *weight = p.weight + column * p.d_in;
-  float sum = 0;
-#pragma unroll 1
-  for (std::int64_t k = 0; k < p.d_in; ++k) sum += x[k] * weight[k];
-  return sum;
-}
-
 template <bool aligned>
 __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles tiles) {
   Shared& shared = *dynamic_shared<Shared>();

@@ -53,38 +53,6 @@ struct Gated {
 
 // ---- the consumers ------------------------------------------------------------------------------
 
-/// sum = x weightᵀ, of a tile.
-template <class T>
-__device__ __forceinline__ void sum_tile(float (&sum)[tile_columns / 2], Shared<T>& shared,
-                                         int rounds, Stage<stages>& stage, Lane at) {
-  const auto release = [&](int index) {
-    __syncwarp();
-    if (at.lane == 0) arrive(shared.empty[index]);
-  };
-  int before = 0;  // the stage whose products may still be under way
-  for (int round = 0; round < rounds; ++round, stage = stage.next()) {
-    wait(shared.full[stage.index], stage.parity);
-    const std::uint64_t x = along_columns(
-                            shared_address(shared.x[stage.index][at.consumer * consumer_rows])),
-                        weight = along_columns(shared_address(shared.weight[stage.index]));
-    wgmma_fence();
-#pragma unroll
-    for (unsigned step = 0; step < depth / 16; ++step) {
-      // 16 columns are 32 bytes, and a descriptor counts in 16.
-      wgmma_tile<T>(sum, x + 2 * step, weight + 2 * step, round > 0 || step > 0);
-    }
-    wgmma_commit();
-    if (round > 0) {  // these products under way, those before are done
-      wgmma_wait<1>();
-      release(before);
-    }
-    before = stage.index;
-  }
-  wgmma_wait<0>();
-  fence_registers(sum);
-  release(before);
-}
-
 /// The first or second of a pair.
 template <class T>
 __device__ __forceinline__ T element_of(unsigned pair, int which) {
@@ -207,14 +175,7 @@ template <class Ending, class T>
 __global__ void __launch_bounds__((1 + consumers) * warpgroup, 1)
     linear_v5(const __grid_constant__ Maps maps, const __grid_constant__ Call<T> call) {
   auto& shared = aligned_shared<Shared<T>>();
-  if (threadIdx.x == 0 && threadIdx.y == 0) {
-    for (int i = 0; i < stages; ++i) {
-      ::cuda::ptx::mbarrier_init(&shared.full[i], 1);
-      ::cuda::ptx::mbarrier_init(&shared.empty[i], consumer_warps);
-    }
-    // So that TMA sees them as well.
-    ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
-  }
+  begin_ring(shared);
   wait_for_the_kernel_before();
   let_the_next_begin();
   __syncthreads();
