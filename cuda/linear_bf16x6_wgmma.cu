@@ -172,10 +172,9 @@ __device__ __forceinline__ void add_to_outputs(const float (&sum)[tile_columns /
     }
   }
 #pragma unroll 1
-  for (; again != 0; again &= again - 1) {
-    const int pair = __ffsll(static_cast<long long>(again)) - 1;
+  for (int pair = 0; again != 0; ++pair, again >>= 1) {
 #pragma unroll 1
-    for (int e = 0; e < there(pair); ++e) {
+    for (int e = 0; (again & 1) != 0 && e < there(pair); ++e) {
       const std::int64_t y_row = row + at.row(pair % 2),
                          y_column = column + at.column(pair / 2) + e;
       store_sum(p, y_row, y_column, plain_sum(p, y_row, y_column));

@@ -12,7 +12,7 @@ from places import ROOT, home, program
 
 CUDA = ROOT / "cuda"
 # They need what only devices have: Hopper's instructions, cuBLASLt (test_emulate.py has the messages).
-ONLY_FOR_DEVICES = {"attention_wgmma.cu", "cublaslt.cu", "linear_wgmma.cu"}
+ONLY_FOR_DEVICES = {"attention_wgmma.cu", "cublaslt.cu", "linear_wgmma.cu", "linear_bf16x6_wgmma.cu"}
 
 pytestmark = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
                                 reason="there is no emulator for submissions")

@@ -17,7 +17,7 @@ from places import ROOT
 from test_cuda_resources import BUILD, NVCC
 
 OBJECTS = BUILD / "cuda/CMakeFiles/prenorm_hopper_kernels.dir"
-FILES = ["attention_wgmma", "linear_wgmma"]
+FILES = ["attention_wgmma", "linear_wgmma", "linear_bf16x6_wgmma"]
 # In a virtual environment with Triton; Debian's toolkit brings it as well.
 PLACES = Path(os.environ.get("PRENORM_TEST_VENV") or "/nowhere").glob(
     "lib/python*/site-packages/triton/backends/nvidia/bin/cuobjdump")

@@ -3,7 +3,6 @@
 #include "linear_bf16x6.cuh"
 #include "product_testing.hpp"
 
-#include <algorithm>
 #include <tuple>
 
 using namespace prenorm;
@@ -41,31 +40,6 @@ bool by_bf16x6(const Product<float>& p, const float*) {
 bool by_v1(const Product<float>& p, const float*) {
   product_v1(p, Stream{});
   return true;
-}
-
-/// Numbers of all 24 bits, from 1/8 to 8 and of both signs.
-void fill_bits(std::vector<float>& all, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> power(-3, 3);
-  for (float& one : all) one = std::exp2(power(random)) * (random() % 2 == 0 ? 1.0f : -1.0f);
-}
-
-/// The largest error of a product, in float32's roundings of the terms' absolute sum.
-double largest_error(const ProductCase<float>& c, const ProductCase<float>::Multiply& multiply) {
-  ProductCase<float> sizes = c;  // of which the sum is that of absolute terms
-  for (auto* all : {&sizes.x, &sizes.weight}) {
-    for (float& one : *all) one = std::abs(one);
-  }
-  const std::vector<float> y = c.run(multiply, false);
-  double worst = 0;
-  for (std::int64_t i = 0; i < c.rows * c.d_out; ++i) {
-    const std::int64_t row = i / c.d_out, column = i % c.d_out;
-    const double error =
-        std::abs(double{y[static_cast<std::size_t>(i)]} - c.sum(row, column, c.weight)) /
-        sizes.sum(row, column, sizes.weight);
-    worst = std::max(worst, std::isnan(error) ? INFINITY : std::ldexp(error, 24));
-  }
-  return worst;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // has attention's.
 #include "activations.cuh"
 #include "hopper_testing.hpp"
+#include "linear_bf16x6.cuh"
 #include "product_testing.hpp"
 
 #include <tuple>
@@ -47,6 +48,39 @@ BOOST_AUTO_TEST_CASE(sizes_that_tiles_do_not_divide) {
   check_all<float16>(300, 304, 328, 8);
 }
 
+// The same sizes, and more terms than are summed before y is added to; sums are float32's.
+BOOST_AUTO_TEST_CASE(float32_in_parts_of_bfloat16) {
+  const auto multiply = [](const auto& p, const float*) {
+    return product_bf16x6_wgmma(p, Stream{});
+  };
+  for (const auto& [rows, d_out, d_in, padding] : {std::tuple(1, 8, 1, 0),
+                                                   {7, 1, 65, 5},
+                                                   {129, 100, 72, 0},
+                                                   {64, 257, 130, 5},
+                                                   {5, 8, 1100, 0}}) {
+    ProductCase<float> one(rows, d_out, d_in, padding);
+    at_all_times(
+        [&](const std::string& when) { one.check_sums("bf16x6 by wgmma" + when, multiply); });
+    if (padding > 0) continue;
+    fill_bits(one.x, 5);
+    fill_bits(one.weight, 6);
+    const double error = largest_error(one, multiply);
+    BOOST_TEST(error < 6, d_in << " terms: " << error);
+  }
+  ProductCase<float> hard(3, 5, 7);
+  hard.x[2] = INFINITY, hard.x[9] = 3.4e38f, hard.weight[3] = NAN;
+  const std::vector<float> y = hard.run(multiply, true);
+  for (std::int64_t i = 0; i < 15; ++i) {
+    const double right =
+        hard.sum(i / 5, i % 5, hard.weight) + double{hard.residual[std::size_t(i)]};
+    const double found = double{y[std::size_t(i)]};
+    BOOST_TEST(
+        (std::isnan(right) ? std::isnan(found)
+                           : std::abs(right - found) <= 1e-6 * std::abs(right) || right == found),
+        i << ": " << found << ", not " << right);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_it_does_not_take) {
   const auto taken = [](auto type, std::int64_t d_in, int bytes) {
     using T = decltype(type);
@@ -58,6 +92,8 @@ BOOST_AUTO_TEST_CASE(what_it_does_not_take) {
   BOOST_TEST(!taken(float{}, 8, 0));
   BOOST_TEST(!taken(bfloat16{}, 12, 0));
   BOOST_TEST(!taken(bfloat16{}, 8, 2));
+  const Product<double> doubles{"test", nullptr, nullptr, nullptr, 1, 1, 1};
+  BOOST_TEST(!product_bf16x6_wgmma(doubles, Stream{}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
