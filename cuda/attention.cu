@@ -5,6 +5,7 @@
 //   v3  tensor cores     the same by mma.sync, for 16-bit types: attention_mma.cu  <- launched
 //   v4  wgmma and TMA    launched in its place on Hopper, as records say: attention_wgmma.cu
 //   split_keys           launched for few queries and many keys of 16 bits: attention_split.cu
+//   bf16x6               tensor cores for float32, by name only: attention_bf16x6.cu
 //
 // Counts of attention_causal, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles

@@ -27,24 +27,12 @@ constexpr int row_tiles = D <= 128 ? 2 : 1;
 template <int D>
 constexpr int queries = warps * 16 * row_tiles<D>;
 
-/// What a block works on. In shared memory, as it is the same for all threads and registers are
-/// scarce.
-template <class T>
-struct Work {
-  const T *q, *k, *v;  // its first query, the first key
-  T* y;
-  std::int64_t query;     // its first among all queries
-  std::int64_t mask_row;  // and its row among those of all masks (MaskTiles::row_of)
-  int rows;               // its queries, at most queries<D>
-  int end_tile;           // of keys
-};
-
 /// A block's shared memory: the tiles of q, k and v, and the result before it is written.
 template <class T, int D>
 struct Shared {
   T q[queries<D> * D];  // later y; a warp's rows are its own
   T k[keys * D], v[keys * D];
-  Work<T> work;
+  BlockWork<T> work;
 };
 
 template <int D, int tile_rows, bool aligned, class T>
@@ -54,23 +42,6 @@ __device__ void load_tile(T* tile, const T* from, std::int64_t stride, int rows,
   } else {
     load_elements<D, tile_rows, threads>(tile, from, stride, rows, columns);
   }
-}
-
-/// The first tile, from `tile` on, that is not empty for all of the block's queries. The lanes of a
-/// warp check 32 at once.
-template <class T>
-__device__ int next_tile(const Work<T>& work, const MaskTiles& tiles, int tile) {
-  if (tiles.kinds == nullptr) return tile;
-  for (; tile < work.end_tile; tile += 32) {
-    const int candidate = tile + static_cast<int>(threadIdx.x) % 32;
-    bool wanted = false;
-    for (int row = 0; row < work.rows && candidate < work.end_tile; row += mask_tile) {
-      wanted = wanted || tiles.kind_of_row(work.mask_row + row, candidate) != TileKind::empty;
-    }
-    const unsigned votes = __ballot_sync(whole_warp, wanted);
-    if (votes != 0) return tile + __ffs(static_cast<int>(votes)) - 1;
-  }
-  return tile;
 }
 
 /// Writes y of a warp's queries, `rows` of them, by way of the shared memory that held their q.
@@ -134,22 +105,8 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
                float lead) {
   constexpr int M = row_tiles<D>;
   Shared<T, D>& shared = *dynamic_shared<Shared<T, D>>();
-  Work<T>& work = shared.work;
-  if (threadIdx.x == 0) {
-    const auto blocks = static_cast<unsigned>(ceil_div(end - first, queries<D>));  // of an index
-    // The last queries come first: under a causal mask they have the most work.
-    const std::int64_t row = std::int64_t{blocks - 1 - blockIdx.x % blocks} * queries<D>;
-    const std::int64_t b = blockIdx.x / blocks, query = first + row;
-    work.rows = static_cast<int>(min(end - query, std::int64_t{queries<D>}));
-    work.q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
-    work.k = a.k + a.batch.part(a.of_k, b);
-    work.v = a.v + a.batch.part(a.of_v, b);
-    work.y = a.y + a.batch.part(a.of_y, b) + query * a.y_stride;
-    work.query = query;
-    work.mask_row = tiles.row_of(a.batch.part(a.of_mask, b), row);
-    const std::int64_t seen = a.causal ? min(a.m, query + work.rows) : a.m;
-    work.end_tile = static_cast<int>(ceil_div(seen, keys));
-  }
+  BlockWork<T>& work = shared.work;
+  if (threadIdx.x == 0) find_work<queries<D>, keys>(work, a, tiles, first, end);
   __syncthreads();
 
   const auto load = [&](T* to, const T* from, std::int64_t stride, std::int64_t columns, int tile) {
@@ -166,7 +123,7 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
     softmax.largest[i][0] = softmax.largest[i][1] = -INFINITY;
     softmax.sum[i][0] = softmax.sum[i][1] = 0;
   }
-  int tile = next_tile(work, tiles, 0);
+  int tile = next_tile<keys>(work, tiles, 0);
   if (tile < work.end_tile) {
     load_tile<D, queries<D>, aligned>(shared.q, work.q, a.q_stride, work.rows,
                                       static_cast<int>(a.d_k));
@@ -191,7 +148,7 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
       // step: maximum, weights
       online_softmax<T>(p, score, softmax, out, scale, lead);
     }
-    tile = next_tile(work, tiles, tile + 1);
+    tile = next_tile<keys>(work, tiles, tile + 1);
     wait_for_copies<0>();
     __syncthreads();  // v is loaded, and no thread reads k any more
     if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);

@@ -1,7 +1,7 @@
-// What attention's kernels on tensor cores by mma.sync share (attention_mma.cu,
-// attention_split.cu): tiles in shared memory, both products, online softmax and masks. D is d_k
-// and d_v rounded up to a multiple of 32, M the rows of 16 queries that a warp has, and N the keys
-// of a tile / 8.
+// What attention's kernels on tensor cores by mma.sync share (attention_mma.cu, attention_split.cu,
+// attention_bf16x6.cu): tiles in shared memory, both products, online softmax, a block's work and
+// masks. D is d_k and d_v rounded up to a multiple of 32, M the rows of 16 queries that a warp has,
+// and N the keys of a tile / 8.
 #pragma once
 
 #include "attention.cuh"
@@ -185,6 +185,57 @@ __device__ void online_softmax(unsigned (&p)[M][N / 2][4], const float (&score)[
       }
     }
   }
+}
+
+/// What a block works on. In shared memory, as it is the same for all threads and registers are
+/// scarce.
+template <class T>
+struct BlockWork {
+  const T *q, *k, *v;  // its first query, the first key
+  T* y;
+  std::int64_t b;         // index of the batch
+  std::int64_t query;     // its first among all queries
+  std::int64_t mask_row;  // and its row among those of all masks (MaskTiles::row_of)
+  int rows;               // its queries
+  int end_tile;           // of keys
+};
+
+/// A block's work: at most `queries` of the range first ... end - 1, in tiles of `keys`.
+template <int queries, int keys, class T>
+__device__ void find_work(BlockWork<T>& work, const Attention<T>& a, const MaskTiles& tiles,
+                          std::int64_t first, std::int64_t end) {
+  const auto blocks = static_cast<unsigned>(ceil_div(end - first, queries));  // of an index
+  // The last queries come first: under a causal mask they have the most work.
+  const std::int64_t row = std::int64_t{blocks - 1 - blockIdx.x % blocks} * queries;
+  const std::int64_t b = blockIdx.x / blocks, query = first + row;
+  work.rows = static_cast<int>(min(end - query, std::int64_t{queries}));
+  work.q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
+  work.k = a.k + a.batch.part(a.of_k, b);
+  work.v = a.v + a.batch.part(a.of_v, b);
+  work.y = a.y + a.batch.part(a.of_y, b) + query * a.y_stride;
+  work.b = b;
+  work.query = query;
+  work.mask_row = tiles.row_of(a.batch.part(a.of_mask, b), row);
+  const std::int64_t seen = a.causal ? min(a.m, query + work.rows) : a.m;
+  work.end_tile = static_cast<int>(ceil_div(seen, keys));
+}
+
+/// The first tile of `keys`, a divisor of mask_tile, from `tile` on, that is not empty for all of
+/// the block's queries. The lanes of a warp check 32 at once.
+template <int keys, class T>
+__device__ int next_tile(const BlockWork<T>& work, const MaskTiles& tiles, int tile) {
+  if (tiles.kinds == nullptr) return tile;
+  for (; tile < work.end_tile; tile += 32) {
+    const int candidate = tile + static_cast<int>(threadIdx.x) % 32;
+    bool wanted = false;
+    for (int row = 0; row < work.rows && candidate < work.end_tile; row += mask_tile) {
+      const TileKind kind = tiles.kind_of_row(work.mask_row + row, candidate / (mask_tile / keys));
+      wanted = wanted || kind != TileKind::empty;
+    }
+    const unsigned votes = __ballot_sync(whole_warp, wanted);
+    if (votes != 0) return tile + __ffs(static_cast<int>(votes)) - 1;
+  }
+  return tile;
 }
 
 /// The kind of the 64 keys from `first_key` on, a multiple of 64, for `rows` queries from `query`

@@ -23,7 +23,7 @@ endif()
 set(kernel_objects
     $<TARGET_OBJECTS:prenorm_solution_cuda-emulated> $<TARGET_OBJECTS:prenorm_emulated_kernels>
     $<TARGET_OBJECTS:test_main>
-    "$<FILTER:$<TARGET_OBJECTS:test_kernels>,INCLUDE,/test_(cuda_softmax|linear_steps)\\.cpp>")
+    "$<FILTER:$<TARGET_OBJECTS:test_kernels>,INCLUDE,/test_(cuda_softmax|linear_steps|attention_mma)\\.cpp>")
 set(hopper_objects)
 if(NOT PRENORM_SANITIZE)
   set(hopper_objects $<TARGET_OBJECTS:test_main> $<TARGET_OBJECTS:test_attention_wgmma>

@@ -1,16 +1,17 @@
-// Attention on tensor cores, v3 and with split keys, in the emulator and in the kit on a device,
-// compared with a plain loop in double: sizes, strides, alignments, masks and values that the
-// fixtures do not have.
+// Attention by mma.sync, v3, with split keys and bf16x6, in the emulator and in the kit on a
+// device, compared with a plain loop in double: sizes, strides, alignments, masks and values that
+// the fixtures do not have.
+#include "attention_bf16x6.cuh"
 #include "attention_split.cuh"
 #include "attention_testing.hpp"
 #include "mask_tiles.cuh"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <limits>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 using namespace prenorm;
 using namespace prenorm::cuda;
@@ -27,16 +28,22 @@ std::int64_t below(std::int64_t end) {
 template <class Element>
 struct V3 {
   using T = Element;
-  static constexpr std::int64_t n = 200, m = 200, calls = 72;
+  static constexpr std::int64_t n = 200, m = 200, calls = 72, widest = 256;
   static bool attend(const Attention<T>& a, Stream stream) { return attention_mma(a, stream); }
 };
 template <class Element>
 struct SplitKeys {
   using T = Element;
-  static constexpr std::int64_t n = 36, m = 1200, calls = 24;
+  static constexpr std::int64_t n = 36, m = 1200, calls = 24, widest = 256;
   static bool attend(const Attention<T>& a, Stream stream) { return attention_split(a, stream); }
 };
-using Versions = std::tuple<V3<float16>, V3<bfloat16>, SplitKeys<float16>, SplitKeys<bfloat16>>;
+struct Bf16x6 {
+  using T = float;
+  static constexpr std::int64_t n = 200, m = 200, calls = 72, widest = 128;
+  static bool attend(const Attention<T>& a, Stream stream) { return attention_bf16x6(a, stream); }
+};
+using Versions =
+    std::tuple<V3<float16>, V3<bfloat16>, SplitKeys<float16>, SplitKeys<bfloat16>, Bf16x6>;
 
 enum class Mask { none, random, tiles, rows, empty };
 
@@ -55,15 +62,24 @@ void set_mask(Call<T>& call, Mask mask) {
   });
 }
 
-/// The largest error of y, in units of the rounding of 1.
+/// The largest error of y, in units of the rounding of 1; in float32, where that of q's and k's
+/// products counts, too, of 4 such units or of v2's error, where that is larger.
 template <class Kernel>
 double error(Call<typename Kernel::T>& call) {
   using T = typename Kernel::T;
-  call.run(Kernel::attend);
-  constexpr double unit = std::is_same_v<T, float16> ? 0x1p-11 : 0x1p-8;
-  return call.error([](double got, double wanted) {
+  constexpr double unit = std::is_same_v<T, float16>    ? 0x1p-11
+                          : std::is_same_v<T, bfloat16> ? 0x1p-8
+                                                        : 0x1p-24;
+  const auto off = [](double got, double wanted) {
     return std::fabs(got - wanted) / unit / (1 + std::fabs(wanted));
-  });
+  };
+  double of = 1;
+  if constexpr (std::is_same_v<T, float>) {
+    call.run(attention_v2<T>);
+    of = std::max(4.0, call.error(off));
+  }
+  call.run(Kernel::attend);
+  return call.error(off) / of;
 }
 
 template <class Kernel>
@@ -88,8 +104,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(sizes_strides_and_masks, Kernel, Versions) {
     Layout layout{.batch = 1 + i % 2,
                   .n = 1 + below(longer ? 1024 : Kernel::n),
                   .m = 1 + below(longer ? 8 * Kernel::m : Kernel::m),
-                  .d_k = widths[i % 12],
-                  .d_v = widths[below(12)],
+                  .d_k = std::min(Kernel::widest, widths[i % 12]),
+                  .d_v = std::min(Kernel::widest, widths[below(12)]),
                   .fused = i % 4 == 1,
                   .shared_keys = i % 4 != 1};
     if (i % 5 == 0) layout.padding = i % 10 == 0 ? 8 : 3;
@@ -120,7 +136,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_tile_here_and_there, Kernel, Versions) {
 /// Aligned or not, in one part or in more: the same sums.
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_however_the_rows_lie, Kernel, Versions) {
   constexpr std::int64_t n = 150;  // more than are packed at once
-  const auto bits = [](std::int64_t padding, std::int64_t offset, std::int64_t packed) {
+  const auto result = [](std::int64_t padding, std::int64_t offset, std::int64_t packed) {
     random_bits.seed(3);
     Call<typename Kernel::T> call({.batch = 2,
                                    .n = n,
@@ -134,15 +150,15 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_however_the_rows_lie, Kernel, Versio
     const std::int64_t usual = std::exchange(most_packed_bytes, packed);
     call.run(Kernel::attend);
     most_packed_bytes = usual;
-    std::vector<std::uint16_t> bits;
-    for (std::int64_t i = 0; i < 2 * n * 72; ++i) bits.push_back(call.y_at(i).bits);
-    return bits;
+    Elements<typename Kernel::T> y;
+    for (std::int64_t i = 0; i < 2 * n * 72; ++i) y.push_back(call.y_at(i));
+    return y;
   };
-  const auto usual = bits(0, 0, most_packed_bytes);
-  BOOST_TEST((usual == bits(8, 8, most_packed_bytes)));
-  BOOST_TEST((usual == bits(1, 0, most_packed_bytes)));
-  BOOST_TEST((usual == bits(0, 3, most_packed_bytes)));
-  BOOST_TEST((usual == bits(0, 0, 1)));
+  const auto usual = result(0, 0, most_packed_bytes);
+  BOOST_TEST(same_bits(usual, result(8, 8, most_packed_bytes)));
+  BOOST_TEST(same_bits(usual, result(1, 0, most_packed_bytes)));
+  BOOST_TEST(same_bits(usual, result(0, 3, most_packed_bytes)));
+  BOOST_TEST(same_bits(usual, result(0, 0, 1)));
 }
 
 /// Scores that are large, whose maxima grow from tile to tile.
@@ -182,8 +198,37 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(hard_values, Kernel, Versions) {
   BOOST_TEST(static_cast<float>(call.y_at(3 * 8 + 5)) == 0);
 }
 
+/// Values for which bfloat16 has no room, and those that a query does not attend to, whatever they
+/// are.
+BOOST_AUTO_TEST_CASE(values_that_no_parts_make_up) {
+  constexpr float most = std::numeric_limits<float>::max();
+  Call<float> large({1, 40, 100, 8, 8});
+  for (std::int64_t i = 0; i < 40; ++i) large.q_at(i, 0) = std::numeric_limits<float>::min();
+  large.k_at(70, 0) = most;
+  large.v_at(3, 2) = most;
+  BOOST_TEST(error<Bf16x6>(large) < 2.5);
+
+  Call<float> hidden({1, 99, 100, 24, 100});
+  hidden.set_mask([](auto, auto, std::int64_t key) { return key != 20; });
+  hidden.k_at(20, 3) = std::numeric_limits<float>::infinity();
+  hidden.v_at(20, 5) = hidden.v_at(99, 70) = not_a_number;
+  hidden.a.causal = true;
+  hidden.run(Bf16x6::attend);
+  BOOST_TEST(hidden.error() < 1e-5);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_same_bits_alone_and_in_a_batch, Kernel, Versions) {
+  Call<typename Kernel::T> call({3, Kernel::n / 3, Kernel::m, 20, 33});
+  for (const bool masked : {false, true}) {
+    if (masked) set_mask(call, Mask::random);
+    const auto together = call.run(Kernel::attend);
+    BOOST_TEST(same_bits(together, call.run_one_by_one(Kernel::attend)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(what_they_do_not_take, Kernel, Versions) {
-  for (const auto& [d_k, d_v] : {std::pair{257, 8}, {8, 257}}) {
+  constexpr std::int64_t more = Kernel::widest + 1;
+  for (const auto& [d_k, d_v] : {std::pair{more, std::int64_t{8}}, {std::int64_t{8}, more}}) {
     Call<typename Kernel::T> call({1, 3, 3, d_k, d_v});
     BOOST_TEST(!Kernel::attend(call.a, {}));
     BOOST_TEST(std::isnan(static_cast<float>(call.y_at(0))));  // nothing was done
@@ -197,6 +242,8 @@ BOOST_AUTO_TEST_CASE(they_do_not_take_other_types) {
   BOOST_TEST(!prenorm::cuda::attention_mma(wide, {}));
   BOOST_TEST(!attention_split(single, {}));
   BOOST_TEST(!attention_split(wide, {}));
+  const Attention<float16> half{};
+  BOOST_TEST(!attention_bf16x6(half, {}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

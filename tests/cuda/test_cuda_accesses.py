@@ -47,6 +47,7 @@ NARROW = {
     "linear_v4": "bound by its products",
     "linear_v5": "bound by its products; the copy engine moves its tiles",
     "attend_v2": "bound by its products",
+    "attend_bf16x6": "bound by its products",
     "attend_mma": "bound by its products",
     "attend_v4": "bound by its products; the copy engine moves its tiles",
     "pack_mask_tiles": "a lane votes on one key, a byte of the mask",

@@ -3,9 +3,10 @@
 # slow labels: unit emulated
 """Mistakes planted in kernels by text are caught by the tests of these kernels, which pass without them:
 in softmax v3 those that only show in rows that are long, not aligned, or shared by a cluster
-(test_cuda_softmax.cpp); in float32's product on tensor cores (test_linear_steps.cpp); with the model of
-Hopper's instructions in the product's v5 (test_linear_wgmma.cpp) and in attention v4
-(test_attention_wgmma.cpp), those in the rings' second turn only where a stage is used again."""
+(test_cuda_softmax.cpp); in float32's product and attention on tensor cores (test_linear_steps.cpp,
+test_attention_mma.cpp); with the model of Hopper's instructions in the product's v5 (test_linear_wgmma.cpp)
+and in attention v4 (test_attention_wgmma.cpp), those in the rings' second turn only where a stage is used
+again."""
 
 import os
 import re
@@ -19,9 +20,10 @@ from places import ROOT, compiler
 
 SLOW_SHARES = 3  # shares.py
 
-KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu", "linear_bf16x6.cu")
+KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu", "linear_bf16x6.cu",
+           "attention_bf16x6.cu")
 
-ROWS, LONG, COLUMNS, BF16X6 = KERNELS[1:]
+ROWS, LONG, COLUMNS, PRODUCT_IN_PARTS, ATTENTION_IN_PARTS = KERNELS[1:]
 # name: (the test that finds it, file, old text, new text)
 MISTAKES = {
     # short rows, and rows that a block keeps
@@ -70,14 +72,28 @@ MISTAKES = {
     "sums_of_streamed_columns": ("long_columns", COLUMNS,
                                  "sum[k] *= exponential<T>(largest[k] - now[k]);", ";"),
 }
-# And those in float32's product on tensor cores.
+# And those in float32's product and attention on tensor cores.
+SIZES = "attention_mma/sizes_strides_and_masks*Bf16x6*"
+NO_PARTS = "attention_mma/values_that_no_parts_make_up"
 PARTS = {
-    "middle_parts_are_not_multiplied": ("bf16x6_is_as_accurate", "bf16x6.cuh", "{1, 1}, ", ""),
-    "last_parts_are_not_multiplied": ("bf16x6_is_as_accurate", "bf16x6.cuh", "{2, 0}, ", ""),
-    "a_stage_is_read_too_early": ("float32_on_tensor_cores", BF16X6,
+    "middle_parts_are_not_multiplied": ("linear_steps/bf16x6_is_as_accurate*", "bf16x6.cuh", "{1, 1}, ", ""),
+    "last_parts_are_not_multiplied": ("linear_steps/bf16x6_is_as_accurate*", "bf16x6.cuh", "{2, 0}, ", ""),
+    "a_stage_is_read_too_early": ("linear_steps/float32_on_tensor_cores", PRODUCT_IN_PARTS,
                                   "__syncthreads();  // this stage", "// this stage"),
-    "lost_bits_of_rows_are_forgotten": ("hard_values", BF16X6, "row_lost || ", ""),
-    "what_is_not_finite_stays": ("hard_values", BF16X6, "!isfinite(y[0]) || !isfinite(y[1]) ||", ""),
+    "what_is_not_finite_stays": ("linear_steps/hard_values*", PRODUCT_IN_PARTS,
+                                 "!isfinite(y[0]) || !isfinite(y[1])", "false"),
+    # rounded to 16 bits, as in v3
+    "probabilities_in_one_part": (SIZES, ATTENTION_IN_PARTS, "left[i][part][e] = parts[part];",
+                                  "left[i][part][e] = part > 0 ? 0 : parts[part];"),
+    "keys_in_two_parts": (SIZES, ATTENTION_IN_PARTS, "k[j + e / 2][part][e % 2] = both[e];",
+                          "k[j + e / 2][part][e % 2] = part > 1 ? 0 : both[e];"),
+    "one_half_of_the_keys_twice": (SIZES, ATTENTION_IN_PARTS, "add_values<D>(out, score, shared, 2 * half);",
+                                   "add_values<D>(out, score, shared, 0);"),
+    "earlier_values_are_not_rescaled": (SIZES, ATTENTION_IN_PARTS, "out[i][j][2 * r + 1] *= correction;", ""),
+    "the_plain_pass_is_left_out": (NO_PARTS, ATTENTION_IN_PARTS, "if ((votes >> 4 * of_eight & 15) != 0)",
+                                   "if (false)"),
+    "hidden_values_count": (NO_PARTS, ATTENTION_IN_PARTS, "if (mask != nullptr && !mask[key]) continue;", ""),
+    "beyond_the_diagonal": (NO_PARTS, ATTENTION_IN_PARTS, "a.causal ? min(a.m, query + 1) : a.m;", "a.m;"),
 }
 
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")
@@ -125,17 +141,17 @@ ITEMS = {
 }
 # In the product's v5: (file, old text, new text).
 PRODUCT = {
-    "a_stage_too_early": ("linear_wgmma.cu", "    wait(shared.full[stage.index], stage.parity);\n", ""),
+    "a_stage_too_early": ("linear_wgmma.cuh", "    wait(shared.full[stage.index], stage.parity);\n", ""),
     "a_stage_is_filled_too_early": (
         "linear_wgmma.cuh", "      wait(shared.empty[stage.index], stage.parity ^ 1);\n", ""),
-    "released_while_it_is_read": ("linear_wgmma.cu", "      wgmma_wait<1>();\n", ""),
-    "the_last_stage_is_not_released": ("linear_wgmma.cu", "  fence_registers(sum);\n  release(before);\n",
+    "released_while_it_is_read": ("linear_wgmma.cuh", "      wgmma_wait<1>();\n", ""),
+    "the_last_stage_is_not_released": ("linear_wgmma.cuh", "  fence_registers(sum);\n  release(before);\n",
                                        "  fence_registers(sum);\n"),
-    "operands_are_exchanged": ("linear_wgmma.cu", "x + 2 * step, weight + 2 * step",
+    "operands_are_exchanged": ("linear_wgmma.cuh", "x + 2 * step, weight + 2 * step",
                                "weight + 2 * step, x + 2 * step"),
-    "the_other_consumer_s_rows": ("linear_wgmma.cu", "[at.consumer * consumer_rows]",
+    "the_other_consumer_s_rows": ("linear_wgmma.cuh", "[at.consumer * consumer_rows]",
                                   "[(1 - at.consumer) * consumer_rows]"),
-    "sums_go_on_from_the_last_tile": ("linear_wgmma.cu", "round > 0 || step > 0", "true"),
+    "sums_go_on_from_the_last_tile": ("linear_wgmma.cuh", "round > 0 || step > 0", "true"),
     "the_tail_of_the_terms_is_left_out": ("linear_wgmma.cu", "ceil_div(p.d_in, depth)", "p.d_in / depth"),
     "the_first_box_of_the_weight_twice": ("linear_wgmma.cuh", "column + tile_columns / 2", "column"),
     "the_weight_for_the_gate": ("linear_wgmma.cuh", "maps.weight[gated ? 1 : 0]", "maps.weight[0]"),
@@ -234,7 +250,7 @@ def test_a_mistake_in_softmax_is_found(emulated_tests, name):
 @pytest.mark.parametrize("name", slow_but({"middle_parts_are_not_multiplied"}, PARTS))
 def test_a_mistake_in_bf16x6_is_found(emulated_tests, name):
     test, *change = PARTS[name]
-    assert not passes(emulated_tests(*change), f"linear_steps/{test}*")
+    assert not passes(emulated_tests(*change), test)
 
 
 @with_hopper
