@@ -1,10 +1,10 @@
 // float32's product of linear.cu on tensor cores, from sm_80 on: three parts of bfloat16 for each
 // operand, six products of parts (bf16x6.cuh). Equation, shapes and errors: reference/linear.hpp.
 //
-// A block computes 128 x 128 outputs as v4's, each of its four warps 64 x 64 of them. Operands are
-// split once, on their way from global to shared memory: after each eighth of a stage's products a
-// thread splits and stores four terms of the next stage, and begins to load four of the stage after
-// it. For 16 products a warp takes 24 ldmatrix and 192 mma, and a thread 128 additions of float32.
+// A block computes 128 x 128 outputs, each of its eight warps 64 x 32. Operands are split once, on
+// their way from global to shared memory: after each quarter of a stage's products a thread splits
+// and stores four terms for the stage after the next, and begins to load four for the one after it.
+// For 16 terms a warp takes 96 mma, 18 ldmatrix and 12 stores, and a thread adds 64 times.
 //
 // The terms of each sum are added in the same order whatever the shape, so a row has the same bits
 // in any batch. Sums that this cannot give are computed again one by one, as v1 does: those that
@@ -24,6 +24,7 @@ constexpr int warps = 8, threads = 32 * warps;
 constexpr int warp_rows = 64, warp_columns = 32;
 constexpr int down = warp_rows / 16, across = warp_columns / 8;  // a warp's tiles of mma
 
+constexpr unsigned stages = 4;
 constexpr int depth = 16;                   // terms of the sums in a stage
 constexpr int width = vector_width<float>;  // of them, those that a thread loads of a row
 constexpr int rows_at_once = threads * width / depth;
@@ -45,7 +46,7 @@ __device__ inline bool any_of(const Lost& lost, int row, int rows) {
 }
 
 struct Shared {
-  Parts x[2], weight[2];
+  Parts x[stages], weight[stages];
   Lost of_x, of_weight;
 };
 
@@ -55,7 +56,8 @@ __device__ constexpr int place(int row, int chunk) {
   return row * depth / 2 + (chunk ^ (row >> 2 & 1)) * 4;
 }
 
-/// Which terms of a tile a thread loads: four, from column() on, of row() and each 32nd after it.
+/// Which terms of a stage a thread loads: four, from own_column() on, of own_row() and of the row
+/// 64 after it.
 __device__ inline unsigned thread() { return static_cast<unsigned>(thread_anew()); }
 __device__ inline int own_row() { return static_cast<int>(thread() * width / depth); }
 __device__ inline int own_column() { return static_cast<int>(thread() * width % depth); }
@@ -110,24 +112,27 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
     next[i] = load_terms<aligned>((i < shares ? from_x : from_weight) + row * p.d_in,
                                   row < (i < shares ? x_left : weight_left), left - own_column());
   };
-  const auto store = [&](int i, int stage) {
+  const auto store = [&](int i, unsigned stage) {
     lost[i] |=
         store_parts(i < shares ? shared.x[stage] : shared.weight[stage], i % shares, next[i]);
   };
   std::int64_t left = p.d_in;  // terms
 #pragma unroll
   for (int i = 0; i < 2 * shares; ++i) load(i, left);
-  from_x += depth, from_weight += depth;
 #pragma unroll
-  for (int i = 0; i < 2 * shares; ++i) store(i, 0), load(i, left - depth);
+  for (unsigned stage = 0; stage < 2; ++stage) {
+    from_x += depth, from_weight += depth;
+#pragma unroll
+    for (int i = 0; i < 2 * shares; ++i) store(i, stage), load(i, left - (stage + 1) * depth);
+  }
 
   float sum[across][down][4] = {};
-  int stage = 0;
 #pragma unroll 1
-  for (; left > 0; stage ^= 1) {
+  for (unsigned stage = 0; left > 0; stage = (stage + 1) % stages) {
     left -= depth;
     from_x += depth, from_weight += depth;
-    __syncthreads();  // this stage is there, and the other one has been read
+    // This stage and the next are there, and the other two have been read.
+    if (stage % 2 == 0) __syncthreads();
     const int lane = static_cast<int>(thread() % 32), warp = static_cast<int>(thread() / 32);
     const int at_x = place(warp % 2 * warp_rows + lane % 16, lane / 16);
     const int at_weight = place(warp / 2 * warp_columns + lane / 16 * 8 + lane % 8, lane / 8 % 2);
@@ -153,7 +158,7 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         mma_bf16x6(sum[j + h], a, b[h]);
-        store(j + h, stage ^ 1), load(j + h, left - depth);
+        store(j + h, (stage + 2) % stages), load(j + h, left - 2 * depth);
       }
     }
   }

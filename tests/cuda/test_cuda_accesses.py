@@ -45,6 +45,7 @@ NARROW = {
     "linear_v2": "bound by its products",
     "linear_v3": "bound by its products",
     "linear_v4": "bound by its products",
+    "linear_bf16x6": "bound by its products",
     "linear_v5": "bound by its products; the copy engine moves its tiles",
     "attend_v2": "bound by its products",
     "attend_bf16x6": "bound by its products",

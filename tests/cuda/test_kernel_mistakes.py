@@ -79,7 +79,7 @@ PARTS = {
     "middle_parts_are_not_multiplied": ("linear_steps/bf16x6_is_as_accurate*", "bf16x6.cuh", "{1, 1}, ", ""),
     "last_parts_are_not_multiplied": ("linear_steps/bf16x6_is_as_accurate*", "bf16x6.cuh", "{2, 0}, ", ""),
     "a_stage_is_read_too_early": ("linear_steps/float32_on_tensor_cores", PRODUCT_IN_PARTS,
-                                  "__syncthreads();  // this stage", "// this stage"),
+                                  "    if (stage % 2 == 0) __syncthreads();\n", ""),
     "what_is_not_finite_stays": ("linear_steps/hard_values*", PRODUCT_IN_PARTS,
                                  "!isfinite(y[0]) || !isfinite(y[1])", "false"),
     # rounded to 16 bits, as in v3
