@@ -35,11 +35,11 @@ def test_the_seed_alone_decides(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_class_of_900_has_everything(tmp_path):
-    expected = make_class(tmp_path / "class", 900)
+def test_a_class_of_960_has_everything(tmp_path):
+    expected = make_class(tmp_path / "class", 960)
     assert json.loads((tmp_path / "class/expected.json").read_text()) == expected
     folders = {path.name for path in (tmp_path / "class").iterdir()} - {"expected.json"}
-    assert folders == set(expected) and len(folders) == 900
+    assert folders == set(expected) and len(folders) == 960
     kinds = {(facts["sort"], facts["kind"]) for facts in expected.values()}
     assert kinds == {(kind.sort, kind.name) for kind in all_kinds(False)}
     assert {facts["kind"] for facts in expected.values()} >= set(ATTACKS)
