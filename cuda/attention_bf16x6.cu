@@ -129,7 +129,8 @@ __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<D>& s
 #pragma unroll
       for (int i = 0; i < M; ++i) {
         mma_bf16x6<together<M>>(
-            score[i] + first, [&](int) -> auto& { return q[i]; }, [&](int j) -> auto& { return k[j]; });
+            score[i] + first, [&](int) -> auto& { return q[i]; },
+            [&](int j) -> auto& { return k[j]; });
       }
     }
   }
@@ -170,7 +171,8 @@ __device__ void add_values(float (&out)[M][D / 8][4], const float (&p)[M][keys /
 #pragma unroll
     for (int i = 0; i < M; ++i) {
       mma_bf16x6<together<M>>(
-          out[i] + first, [&](int) -> auto& { return left[i]; }, [&](int j) -> auto& { return v[j]; });
+          out[i] + first, [&](int) -> auto& { return left[i]; },
+          [&](int j) -> auto& { return v[j]; });
     }
   }
 }

@@ -36,9 +36,9 @@ __device__ inline void split(unsigned (&parts)[bf16_parts], float first, float s
 }
 
 /// sum[i] += a(i) b(i), for some tiles. Tensor cores cut off what is below the largest term's last
-/// bits: they sum 16 terms of each product of parts, the smallest first, and what they give is added
-/// by rounding to nearest. (Added by them, a sum of 8192 terms was off 70 times as far on an H200.)
-/// Products of one tile wait for each other, those of several do not.
+/// bits: they sum 16 terms of each product of parts, the smallest first, and what they give is
+/// added by rounding to nearest. (Added by them, a sum of 8192 terms was off 70 times as far on an
+/// H200.) Products of one tile wait for each other, those of several do not.
 template <int tiles, class A, class B>
 __device__ __forceinline__ void mma_bf16x6(float (*sum)[4], A a, B b) {
   float terms[tiles][4] = {};
