@@ -205,7 +205,8 @@ bench_bfloat16() {
   bench 240 bfloat16 --dtype bfloat16 --solution cuda --solution cuda/v4 --rivals \
     --shape rmsnorm_8192x4096 --shape softmax_8192x4096 --shape rope_llama3 \
     --shape softmax_8192x4096_axis_0 \
-    --shape embedding_gpt2 --shape attention_llama3_4096_causal --shape rmsnorm_4096x16384 \
+    --shape embedding_gpt2 --shape attention_llama3_4096_causal --shape 'attention_decode_*' \
+    --shape attention_phi3_4096_causal --shape rmsnorm_4096x16384 \
     --shape softmax_1024x131072 --shape rope_llama3_far --shape block_llama3_4096 \
     --shape attention_llama3_4096_full --shape silu_llama3 --shape gelu_gpt2 \
     --shape attention_llama3_8192_causal --shape linear_llama3_up --shape ffn_swiglu_llama3 \
