@@ -179,7 +179,8 @@ all_steps() {
     first "$solution"
   done
   kernel_tests
-  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v5 cuda/v3 cuda/v2 cuda/batch_invariant; do
+  for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v5 cuda/v3 cuda/v2 cuda/bf16x6 \
+    cuda/batch_invariant; do
     verify 90 "fixtures_$(echo "$solution" | tr / _)" --solution "$solution" \
       --record "$work/records"
   done
@@ -224,8 +225,8 @@ bench_ladders() {
 }
 
 bench_float32() {
-  bench 90 float32 --dtype float32 --solution cuda --solution cuda-tf32 --rivals --shape product \
-    --shape rmsnorm_8192x4096 --shape 'attention_llama3_4096_[cf]*' --shape 'softmax_*' \
+  bench 90 float32 --dtype float32 --solution cuda --solution cuda/bf16x6 --solution cuda-tf32 \
+    --rivals --shape product --shape rmsnorm_8192x4096 --shape 'attention_llama3_4096_[cf]*' --shape 'softmax_*' \
     --shape rope_llama3
 }
 
