@@ -180,7 +180,7 @@ all_steps() {
   done
   kernel_tests
   for solution in cuda cuda-naive cuda-tf32 cuda/v4 cuda/v5 cuda/v3 cuda/v2 cuda/bf16x6 \
-    cuda/batch_invariant; do
+    cuda/bf16x6_wgmma cuda/split_keys cuda/batch_invariant; do
     verify 90 "fixtures_$(echo "$solution" | tr / _)" --solution "$solution" \
       --record "$work/records"
   done
@@ -225,9 +225,9 @@ bench_ladders() {
 }
 
 bench_float32() {
-  bench 90 float32 --dtype float32 --solution cuda --solution cuda/bf16x6 --solution cuda-tf32 \
-    --rivals --shape product --shape rmsnorm_8192x4096 --shape 'attention_llama3_4096_[cf]*' --shape 'softmax_*' \
-    --shape rope_llama3
+  bench 90 float32 --dtype float32 --solution cuda --solution cuda/bf16x6 --solution cuda/bf16x6_wgmma \
+    --solution cuda-tf32 --rivals --shape product --shape 'attention_llama3_4096_[cf]*' \
+    --shape rmsnorm_8192x4096 --shape 'softmax_*' --shape rope_llama3
 }
 
 bench_compiled() {
