@@ -53,6 +53,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(v3_for_other_shapes, T, Types) {
   BOOST_TEST(kernels_for(unaligned) == Kernels{"attention v3"}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(split_keys_for_few_queries, T, Types) {
+  Call<T> p({1, 2, 1100, 64, 64});
+  BOOST_TEST(kernels_for(p) == (Kernels{"attention of parts", "attention, combined"}),
+             boost::test_tools::per_element());
+}
+
 /// cuda/v3, so that bench can compare it with what is launched.
 BOOST_AUTO_TEST_CASE(v3_has_a_name_of_its_own) {
   const auto run = [](auto type) {
