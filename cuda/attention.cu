@@ -2,9 +2,8 @@
 //
 //   v1  three passes     scores, probabilities, sums of values: all scores go through memory
 //   v2  online softmax   in tiles of 64 queries and 64 keys, no scores in memory
-//   v3  tensor cores     the same by mma.sync, for 16-bit types: attention_mma.cu  <- launched
+//   v3  tensor cores     by mma.sync, of 16 bits: attention_mma.cu, attention_split.cu  <- launched
 //   v4  wgmma and TMA    launched in its place on Hopper, as records say: attention_wgmma.cu
-//   split_keys           launched for few queries and many keys of 16 bits: attention_split.cu
 //   bf16x6               tensor cores for float32, by name only: attention_bf16x6.cu
 //
 // Counts of attention_causal, bfloat16: 2 heads of 64, 256 positions (docs/profile.md)
