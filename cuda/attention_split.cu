@@ -1,4 +1,4 @@
-// Attention whose keys are split, for few queries and many keys, as in decoding: v3
+// Attention (attention.cu) whose keys are split, for few queries and many keys, as in decoding: v3
 // (attention_mma.cu) has a block for 64 or 128 queries, here one query is work for as many blocks
 // as there are parts of 512 keys. Equation, shapes and errors: reference/attention.hpp.
 //
