@@ -41,58 +41,67 @@ template <int D>
 struct Shared {
   alignas(16) bfloat16 q[bf16_parts][queries<D> * D];
   bfloat16 k[bf16_parts][keys * D], v[bf16_parts][keys * D];
-  BlockWork<float> work;
+  BlockWork work;
 };
 
-/// Four neighbours of each of some rows of D, on their way from global to shared memory.
+/// A thread's part of some rows, on its way from global to shared memory: four columns of every 32,
+/// of every 16th row.
 template <int D, int rows>
-using Moving = Vector<float, 4>[rows * D / 4 / threads];
+using Moving = Vector<float, 4>[rows / 16][D / 32];
 
-/// Calls move(i, row, column) for this thread's quads of a tile. Neighbouring lanes have
-/// neighbours.
-template <int D, int rows, class Move>
-__device__ void for_quads(Move move) {
-  const int thread = thread_anew();
-#pragma unroll
-  for (int i = 0; i < rows * D / 4 / threads; ++i) {
-    const int quad = i * threads + thread;
-    move(i, quad / (D / 4), quad % (D / 4) * 4);
-  }
-}
+__device__ inline int row_of_thread() { return static_cast<int>(threadIdx.x / 8); }
+__device__ inline int column_of_thread() { return static_cast<int>(threadIdx.x % 8 * 4); }
 
 /// Begins to load the first `there` rows of a tile, `columns` of each. The rest is 0, so that it
 /// does not change the sums.
 template <int D, int rows, bool aligned>
 __device__ void load_tile(Moving<D, rows>& to, const float* from, std::int64_t stride, int there,
                           int columns) {
-  for_quads<D, rows>([&](int i, int row, int column) {
-    const float* const quad = from + row * stride + column;
-    if constexpr (aligned) {
-      to[i] = load_vector_where<4>(row < there && column < columns, quad);
-    } else {
+  from += row_of_thread() * stride + column_of_thread();
+  there -= row_of_thread();
+  columns -= column_of_thread();
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        to[i].element[e] = row < there && column + e < columns ? quad[e] : 0;
+  for (int row = 0; row < rows; row += 16) {
+#pragma unroll
+    for (int column = 0; column < D; column += 32) {
+      auto& four = to[row / 16][column / 32];
+      const float* const at = from + row * stride + column;
+      if constexpr (aligned) {
+        four = load_vector_where<4>(row < there && column < columns, at);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          four.element[e] = row < there && column + e < columns ? at[e] : 0;
+        }
       }
     }
-  });
+  }
 }
 
 /// Splits what was loaded, of rows from `first` on, a multiple of 8.
 template <int D, int rows, int elements>
-__device__ void store_parts(bfloat16 (&to)[bf16_parts][elements], const Moving<D, rows>& from,
+__device__ void store_parts(bfloat16 (&to)[bf16_parts][elements], Moving<D, rows>& from,
                             int first) {
-  for_quads<D, rows>([&](int i, int row, int column) {
-    const auto& x = from[i].element;
-    unsigned left[bf16_parts], right[bf16_parts];
-    split(left, x[0], x[1]);
-    split(right, x[2], x[3]);
 #pragma unroll
-    for (int part = 0; part < bf16_parts; ++part) {
-      const auto at = to[part] + place<D>(row, column / 8) + first * D + column % 8;
-      *reinterpret_cast<std::uint64_t*>(at) = left[part] | std::uint64_t{right[part]} << 32;
+  for (int row = 0; row < rows; row += 16) {
+#pragma unroll
+    for (int column = 0; column < D; column += 32) {
+      auto& x = from[row / 16][column / 32].element;
+#if defined(__CUDACC__)
+      // Not earlier: else it would wait for the load before the products that hide it.
+      asm volatile("" : "+f"(x[0]), "+f"(x[1]), "+f"(x[2]), "+f"(x[3]));
+#endif
+      unsigned left[bf16_parts], right[bf16_parts];
+      split(left, x[0], x[1]);
+      split(right, x[2], x[3]);
+      const int chunk = (column_of_thread() + column) / 8, at = column_of_thread() % 8;
+#pragma unroll
+      for (int part = 0; part < bf16_parts; ++part) {
+        bfloat16* const here = to[part] + place<D>(row_of_thread(), chunk) + (first + row) * D + at;
+        *reinterpret_cast<std::uint64_t*>(here) = left[part] | std::uint64_t{right[part]} << 32;
+      }
     }
-  });
+  }
 }
 
 /// score += q kᵀ for half of the columns, of the warp's queries, whose first row is `first_row`.
@@ -100,7 +109,7 @@ template <int D, int M>
 __device__ void multiply_keys(float (&score)[M][keys / 8][4], const Shared<D>& shared,
                               int first_row, int half) {
   // step: scores
-  const int lane = thread_anew() % 32;
+  const int lane = static_cast<int>(static_cast<unsigned>(thread_anew()) % 32);
 #pragma unroll 2 / M
   for (int chunk = half * D / 16; chunk < (half + 1) * D / 16; chunk += 2) {  // 16 columns
     unsigned q[M][bf16_parts][4];
@@ -141,7 +150,7 @@ template <int D, int M>
 __device__ void add_values(float (&out)[M][D / 8][4], const float (&p)[M][keys / 8][4],
                            const Shared<D>& shared, int step) {
   // step: values
-  const int lane = thread_anew() % 32;
+  const int lane = static_cast<int>(static_cast<unsigned>(thread_anew()) % 32);
   unsigned left[M][bf16_parts][4];
 #pragma unroll
   for (int i = 0; i < M; ++i) {
@@ -222,7 +231,7 @@ __device__ void online_softmax(float (&score)[M][keys / 8][4], Rows<M>& rows,
 /// Query `row` of the block by float32's own instructions, by a warp: two passes over the keys, 32
 /// at a time.
 template <int D>
-__device__ void attend_plainly(const Attention<float>& a, const BlockWork<float>& work, int row,
+__device__ void attend_plainly(const Attention<float>& a, const BlockWork& work, int row,
                                float scale) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t query = work.query + row;
@@ -233,7 +242,7 @@ __device__ void attend_plainly(const Attention<float>& a, const BlockWork<float>
     if (key >= end || (mask != nullptr && !mask[key])) return -INFINITY;
     float sum = 0;
     for (std::int64_t c = 0; c < a.d_k; ++c) {
-      sum += work.q[row * a.q_stride + c] * work.k[key * a.k_stride + c];
+      sum += a.q[work.q + row * a.q_stride + c] * a.k[work.k + key * a.k_stride + c];
     }
     return sum;
   };
@@ -250,21 +259,21 @@ __device__ void attend_plainly(const Attention<float>& a, const BlockWork<float>
       if (mask != nullptr && !mask[key]) continue;
       for (int c = 0; c < D / 32; ++c) {
         const int column = 32 * c + lane;
-        if (column < a.d_v) out[c] += of_key * work.v[key * a.v_stride + column];
+        if (column < a.d_v) out[c] += of_key * a.v[work.v + key * a.v_stride + column];
       }
     }
   }
   sum = warp_reduce(sum, Sum());
   for (int c = 0; c < D / 32; ++c) {
     const int column = 32 * c + lane;
-    if (column < a.d_v) work.y[row * a.y_stride + column] = out[c] / (sum == 0 ? 1 : sum);
+    if (column < a.d_v) a.y[work.y + row * a.y_stride + column] = out[c] / (sum == 0 ? 1 : sum);
   }
 }
 
 /// Writes y of a warp's queries, with four neighbouring lanes to a sector, and again where it is
 /// not finite.
 template <int D, bool aligned, int M>
-__device__ void store_rows(const Attention<float>& a, const BlockWork<float>& work, int first_row,
+__device__ void store_rows(const Attention<float>& a, const BlockWork& work, int first_row,
                            const float (&out)[M][D / 8][4], const Rows<M>& sums, float scale) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   unsigned again = 0;  // a bit for each query whose result is not finite
@@ -278,7 +287,7 @@ __device__ void store_rows(const Attention<float>& a, const BlockWork<float>& wo
       sum += __shfl_xor_sync(whole_warp, sum, 2);
       const float share = sum == 0 ? 1.0f : 1 / sum;
       const int row = first_row + 16 * i + 8 * r + lane / 4;
-      float* const to = work.y + row * a.y_stride + lane % 4 * 2;
+      float* const to = a.y + work.y + row * a.y_stride + lane % 4 * 2;
       bool finite = true;
 #pragma unroll
       for (int j = 0; j < D / 8; ++j) {
@@ -316,7 +325,7 @@ __global__ void __launch_bounds__(threads, 2)
                   float scale) {
   constexpr int M = row_tiles<D>;
   Shared<D>& shared = *dynamic_shared<Shared<D>>();
-  BlockWork<float>& work = shared.work;
+  BlockWork& work = shared.work;
   if (threadIdx.x == 0) find_work<queries<D>, keys>(work, a, tiles, first, end);
   __syncthreads();
 
@@ -339,11 +348,12 @@ __global__ void __launch_bounds__(threads, 2)
   int tile = next_tile<keys>(work, tiles, 0);
   if (tile < work.end_tile) {
     Moving<D, queries<D>> q;
-    load_tile<D, queries<D>, aligned>(q, work.q, a.q_stride, work.rows, static_cast<int>(a.d_k));
+    load_tile<D, queries<D>, aligned>(q, a.q + work.q, a.q_stride, work.rows,
+                                      static_cast<int>(a.d_k));
     store_parts<D, queries<D>>(shared.q, q, 0);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      load(work.k, a.k_stride, a.d_k, tile, half);
+      load(a.k + work.k, a.k_stride, a.d_k, tile, half);
       store_parts<D, half_tile>(shared.k, moving, half * half_tile);
     }
   }
@@ -356,7 +366,7 @@ __global__ void __launch_bounds__(threads, 2)
     float score[M][keys / 8][4] = {};
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      load(work.v, a.v_stride, a.d_v, tile, half);
+      load(a.v + work.v, a.v_stride, a.d_v, tile, half);
       if (kind != TileKind::empty)
         multiply_keys<D>(score, shared, first_row, half);  // step: scores
       store_parts<D, half_tile>(shared.v, moving, half * half_tile);
@@ -373,7 +383,7 @@ __global__ void __launch_bounds__(threads, 2)
     const bool more = tile < work.end_tile;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      if (more) load(work.k, a.k_stride, a.d_k, tile, half);
+      if (more) load(a.k + work.k, a.k_stride, a.d_k, tile, half);
       if (kind != TileKind::empty) add_values<D>(out, score, shared, 2 * half);  // step: values
       if (more) store_parts<D, half_tile>(shared.k, moving, half * half_tile);
     }

@@ -32,7 +32,7 @@ template <class T, int D>
 struct Shared {
   T q[queries<D> * D];  // later y; a warp's rows are its own
   T k[keys * D], v[keys * D];
-  BlockWork<T> work;
+  BlockWork work;
 };
 
 template <int D, int tile_rows, bool aligned, class T>
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
                float lead) {
   constexpr int M = row_tiles<D>;
   Shared<T, D>& shared = *dynamic_shared<Shared<T, D>>();
-  BlockWork<T>& work = shared.work;
+  BlockWork& work = shared.work;
   if (threadIdx.x == 0) find_work<queries<D>, keys>(work, a, tiles, first, end);
   __syncthreads();
 
@@ -125,14 +125,14 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
   }
   int tile = next_tile<keys>(work, tiles, 0);
   if (tile < work.end_tile) {
-    load_tile<D, queries<D>, aligned>(shared.q, work.q, a.q_stride, work.rows,
+    load_tile<D, queries<D>, aligned>(shared.q, a.q + work.q, a.q_stride, work.rows,
                                       static_cast<int>(a.d_k));
-    load(shared.k, work.k, a.k_stride, a.d_k, tile);
+    load(shared.k, a.k + work.k, a.k_stride, a.d_k, tile);
   }
   while (tile < work.end_tile) {
     wait_for_copies<0>();
     __syncthreads();  // k is loaded, and no thread reads v any more
-    load(shared.v, work.v, a.v_stride, a.d_v, tile);
+    load(shared.v, a.v + work.v, a.v_stride, a.d_v, tile);
     const int rows = min(work.rows - first_row, 16 * M);
     const TileKind kind = kind_of(a, tiles, work.mask_row + first_row, work.query + first_row, rows,
                                   std::int64_t{tile} * keys);
@@ -151,10 +151,10 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
     tile = next_tile<keys>(work, tiles, tile + 1);
     wait_for_copies<0>();
     __syncthreads();  // v is loaded, and no thread reads k any more
-    if (tile < work.end_tile) load(shared.k, work.k, a.k_stride, a.d_k, tile);
+    if (tile < work.end_tile) load(shared.k, a.k + work.k, a.k_stride, a.d_k, tile);
     if (kind != TileKind::empty) add_values<D>(out, p, shared.v);  // step: values
   }
-  store_rows<D, aligned>(work.y + first_row * a.y_stride, a.y_stride, work.rows - first_row,
+  store_rows<D, aligned>(a.y + work.y + first_row * a.y_stride, a.y_stride, work.rows - first_row,
                          static_cast<int>(a.d_v), shared.q, first_row, out, softmax);
 }
 

@@ -19,29 +19,31 @@ namespace prenorm::cuda {
 
 [[maybe_unused]] constexpr unsigned whole_warp = 0xffffffffu;
 
-/// Where a chunk of 8 elements, 16 bytes, is in a tile of rows of D: chunk c of row r at place
-/// c ^ (r % 8), and where chunks are in groups of four, in rows of 32 and 96 columns, at place
-/// c ^ (r / 2 % 4). So eight rows of one chunk, which ldmatrix reads at once, are in different
-/// banks, and so are the chunks of a row, which cp.async writes. The place 8 rows below is 8 * D
+/// Where a chunk of 8 elements, 16 bytes, is in a tile of rows of D. Eight rows of one chunk, which
+/// ldmatrix reads at once, are in different banks, and so are the chunks of a row, which cp.async
+/// writes, and four chunks of two rows, which half a warp stores. The place 8 rows below is 8 * D
 /// further, 8 chunks to the right 64 further: add such steps to a place, so that few places are
 /// computed.
 template <int D>
 __host__ __device__ constexpr int place(int row, int chunk) {
-  return row * D + (chunk ^ (D % 64 == 32 ? row >> 1 & 3 : row & 7)) * 8;
+  return row * D + (chunk ^ (row >> 1 & 3) ^ (D % 64 == 0 ? row % 2 * 4 : 0)) * 8;
 }
 
-/// Whether a chunk of eight rows covers all 32 banks, of 4 bytes each.
+/// Whether so many rows of so many chunks cover all 32 banks, of 4 bytes each, wherever they begin.
 template <int D>
-constexpr bool covers_all_banks() {
-  for (int chunk = 0; chunk < D / 8; ++chunk) {
+constexpr bool covers_all_banks(int rows, int chunks) {
+  for (int first = 0; first < D / 8; first += chunks) {
     unsigned banks = 0;
-    for (int row = 0; row < 8; ++row) banks |= 0xfu << place<D>(row, chunk) / 2 % 32;
+    for (int i = 0; i < rows * chunks; ++i) {
+      banks |= 0xfu << place<D>(i / chunks, first + i % chunks) / 2 % 32;
+    }
     if (banks != 0xffffffffu) return false;
   }
   return true;
 }
-static_assert(covers_all_banks<32>() && covers_all_banks<64>() && covers_all_banks<96>() &&
-              covers_all_banks<128>() && covers_all_banks<192>() && covers_all_banks<256>());
+template <int... D>
+constexpr bool no_conflicts = ((covers_all_banks<D>(8, 1) && covers_all_banks<D>(2, 4)) && ...);
+static_assert(no_conflicts<32, 64, 96, 128, 192, 256>);
 
 template <unsigned count>
 constexpr int power_below = static_cast<int>(std::bit_floor(count));  // or equal
@@ -188,11 +190,10 @@ __device__ void online_softmax(unsigned (&p)[M][N / 2][4], const float (&score)[
 }
 
 /// What a block works on. In shared memory, as it is the same for all threads and registers are
-/// scarce.
-template <class T>
+/// scarce. Of pointers from there the compiler would not know that they are global.
 struct BlockWork {
-  const T *q, *k, *v;  // its first query, the first key
-  T* y;
+  std::int64_t q, k, v,
+      y;                  // its first query and the first key, in elements from the tensors' first
   std::int64_t b;         // index of the batch
   std::int64_t query;     // its first among all queries
   std::int64_t mask_row;  // and its row among those of all masks (MaskTiles::row_of)
@@ -202,17 +203,17 @@ struct BlockWork {
 
 /// A block's work: at most `queries` of the range first ... end - 1, in tiles of `keys`.
 template <int queries, int keys, class T>
-__device__ void find_work(BlockWork<T>& work, const Attention<T>& a, const MaskTiles& tiles,
+__device__ void find_work(BlockWork& work, const Attention<T>& a, const MaskTiles& tiles,
                           std::int64_t first, std::int64_t end) {
   const auto blocks = static_cast<unsigned>(ceil_div(end - first, queries));  // of an index
   // The last queries come first: under a causal mask they have the most work.
   const std::int64_t row = std::int64_t{blocks - 1 - blockIdx.x % blocks} * queries;
   const std::int64_t b = blockIdx.x / blocks, query = first + row;
   work.rows = static_cast<int>(min(end - query, std::int64_t{queries}));
-  work.q = a.q + a.batch.part(a.of_q, b) + query * a.q_stride;
-  work.k = a.k + a.batch.part(a.of_k, b);
-  work.v = a.v + a.batch.part(a.of_v, b);
-  work.y = a.y + a.batch.part(a.of_y, b) + query * a.y_stride;
+  work.q = a.batch.part(a.of_q, b) + query * a.q_stride;
+  work.k = a.batch.part(a.of_k, b);
+  work.v = a.batch.part(a.of_v, b);
+  work.y = a.batch.part(a.of_y, b) + query * a.y_stride;
   work.b = b;
   work.query = query;
   work.mask_row = tiles.row_of(a.batch.part(a.of_mask, b), row);
@@ -222,8 +223,8 @@ __device__ void find_work(BlockWork<T>& work, const Attention<T>& a, const MaskT
 
 /// The first tile of `keys`, a divisor of mask_tile, from `tile` on, that is not empty for all of
 /// the block's queries. The lanes of a warp check 32 at once.
-template <int keys, class T>
-__device__ int next_tile(const BlockWork<T>& work, const MaskTiles& tiles, int tile) {
+template <int keys>
+__device__ int next_tile(const BlockWork& work, const MaskTiles& tiles, int tile) {
   if (tiles.kinds == nullptr) return tile;
   for (; tile < work.end_tile; tile += 32) {
     const int candidate = tile + static_cast<int>(threadIdx.x) % 32;

@@ -23,16 +23,20 @@ __device__ __forceinline__ void each_bf16_product(Work work) {
   for (const auto& [i, j] : pairs) work(i, j);
 }
 
-/// Two neighbours as a register of a fragment for each part, the largest first. Of infinities, NaN
-/// and what exceeds bfloat16 the second part is NaN, and so is each sum with it: the caller
-/// computes such sums again, in another way.
-__device__ inline void split(unsigned (&parts)[bf16_parts], float first, float second) {
+/// Two neighbours as a register of a fragment for each part, the largest first. Returned is a word
+/// whose lower half is 0 where the parts are all of both: what is left for the last part is, as
+/// long as it is a bfloat16. Of infinities, NaN and what exceeds bfloat16 the second part is NaN,
+/// and so is each sum with it: the caller computes such sums again, in another way.
+__device__ inline unsigned split(unsigned (&parts)[bf16_parts], float first, float second) {
+  unsigned left = 0;
 #pragma unroll
   for (unsigned& part : parts) {
+    left = __builtin_bit_cast(unsigned, first) | __builtin_bit_cast(unsigned, second);
     part = pack<bfloat16>(first, second);
     first -= __builtin_bit_cast(float, part << 16);
     second -= __builtin_bit_cast(float, part & 0xffff0000u);
   }
+  return left;
 }
 
 /// sum[i] += a(i) b(i), for some tiles. Tensor cores cut off what is below the largest term's last

@@ -1,15 +1,15 @@
 // float32's product of linear.cu on tensor cores, from sm_80 on: three parts of bfloat16 for each
 // operand, six products of parts (bf16x6.cuh). Equation, shapes and errors: reference/linear.hpp.
 //
-// A block computes 128 x 128 outputs as v4's, each of its eight warps 64 x 32 of them. Operands are
-// split once, on their way from global to shared memory: between its products a thread splits and
-// stores terms of the next stage but one, and begins to load those of the stage after it. For 16
-// terms a warp takes 18 ldmatrix and 96 mma, and a thread 64 additions of float32.
+// A block computes 128 x 128 outputs, each of its eight warps 64 x 32. Operands are split once, on
+// their way from global to shared memory: after each quarter of a stage's products a thread splits
+// and stores four terms for the stage after the next, and begins to load four for the one after it.
+// For 16 terms a warp takes 96 mma, 18 ldmatrix and 12 stores, and a thread adds 64 times.
 //
 // The terms of each sum are added in the same order whatever the shape, so a row has the same bits
-// in any batch. Sums that are not finite are computed again one by one, as v1 does: for infinities,
-// NaN and numbers that exceed bfloat16. Of a factor below 2^-110 up to 2^-134 is lost, as the last
-// part has no number so small.
+// in any batch. Sums that this cannot give are computed again one by one, as v1 does: those that
+// are not finite, for infinities, NaN and numbers that exceed bfloat16; and those below 2^-80 of a
+// row or column with numbers that are more than three parts, as some below 2^-110 are.
 #include "bf16x6.cuh"
 #include "export.cuh"
 #include "launch.cuh"
@@ -31,11 +31,23 @@ constexpr int rows_at_once = threads * width / depth;
 constexpr int shares = tile / rows_at_once;  // rows that a thread loads of an operand
 static_assert(2 * shares == across);
 
+/// Sums from here on are right where bits of a factor were lost, up to 2^-134 of each: for weights
+/// of 2^30 together.
+constexpr float least = 0x1p-80f;
+
 /// The parts of a matrix's 128 rows, two terms in a word.
 using Parts = unsigned[bf16_parts][tile * depth / 2];
 
+/// A bit for each thread that has loaded of a tile's rows: whether what it split is not all there.
+/// Those of eight rows are a word, four of a row.
+using Lost = unsigned[shares * warps];
+__device__ inline bool any_of(const Lost& lost, int row, int rows) {
+  return (lost[row / 8] >> row % 8 * 4 & ((1u << 4 * rows) - 1)) != 0;
+}
+
 struct Shared {
   Parts x[stages], weight[stages];
+  Lost of_x, of_weight;
 };
 
 /// Where a chunk of 8 terms is: eight rows of one chunk, which ldmatrix reads at once, are in
@@ -62,13 +74,14 @@ __device__ Vector<float, width> load_terms(const float* from, bool there, std::i
   return terms;
 }
 
-/// Splits four terms of this thread's row i.
-__device__ inline void store_parts(Parts& to, int i, const Vector<float, width>& terms) {
+/// Splits four terms of this thread's row i. Returned is what split() does.
+__device__ inline unsigned store_parts(Parts& to, int i, const Vector<float, width>& terms) {
+  unsigned left = 0;
   Vector<unsigned, 2> words[bf16_parts];
 #pragma unroll
   for (int pair = 0; pair < 2; ++pair) {
     unsigned parts[bf16_parts];
-    split(parts, terms.element[2 * pair], terms.element[2 * pair + 1]);
+    left |= split(parts, terms.element[2 * pair], terms.element[2 * pair + 1]);
 #pragma unroll
     for (int part = 0; part < bf16_parts; ++part) words[part].element[pair] = parts[part];
   }
@@ -77,6 +90,7 @@ __device__ inline void store_parts(Parts& to, int i, const Vector<float, width>&
   for (int part = 0; part < bf16_parts; ++part) {
     store_shared(&to[part][at + place(i * rows_at_once, 0)], words[part]);
   }
+  return left;
 }
 
 template <bool aligned>
@@ -92,13 +106,15 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
   };
   const int x_left = rows_left(p.rows - first_row), weight_left = rows_left(p.d_out - first_column);
   Vector<float, width> next[2 * shares];
+  unsigned lost[2 * shares] = {};  // bits of a row, where the lower half is not 0
   const auto load = [&](int i, std::int64_t left) {
     const int row = i % shares * rows_at_once;
     next[i] = load_terms<aligned>((i < shares ? from_x : from_weight) + row * p.d_in,
                                   row < (i < shares ? x_left : weight_left), left - own_column());
   };
   const auto store = [&](int i, unsigned stage) {
-    store_parts(i < shares ? shared.x[stage] : shared.weight[stage], i % shares, next[i]);
+    lost[i] |=
+        store_parts(i < shares ? shared.x[stage] : shared.weight[stage], i % shares, next[i]);
   };
   std::int64_t left = p.d_in;  // terms
 #pragma unroll
@@ -150,17 +166,32 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
 
   const int lane = static_cast<int>(thread() % 32), warp = static_cast<int>(thread() / 32);
   const int row = warp % 2 * warp_rows, column = warp / 2 * warp_columns;
+#pragma unroll
+  for (int i = 0; i < 2 * shares; ++i) {
+    const unsigned votes = __ballot_sync(0xffffffffu, (lost[i] & 0xffffu) != 0);
+    Lost& to = i < shares ? shared.of_x : shared.of_weight;
+    if (lane == 0) to[i % shares * warps + warp] = votes;
+  }
+  __syncthreads();
   const bool in_pairs = p.row_of_y() % 2 == 0 && p.d_out % 2 == 0 &&
                         reinterpret_cast<std::uintptr_t>(p.y) % sizeof(Vector<float, 2>) == 0;
+  unsigned columns_lost = 0;  // a bit for each pair of columns
+#pragma unroll
+  for (int j = 0; j < across; ++j) {
+    if (any_of(shared.of_weight, column + 8 * j + lane % 4 * 2, 2)) columns_lost |= 1u << j;
+  }
 #pragma unroll
   for (int i = 0; i < 2 * down; ++i) {
     const std::int64_t y_row = first_row + row + 8 * i + lane / 4,
                        y_column = first_column + column + lane % 4 * 2;
+    const bool row_lost = any_of(shared.of_x, row + 8 * i + lane / 4, 1);
     unsigned again = 0;  // a bit for each pair of sums that are computed again
 #pragma unroll
     for (int j = 0; j < across; ++j) {
       float y[] = {sum[j][i / 2][i % 2 * 2], sum[j][i / 2][i % 2 * 2 + 1]};
-      if (!isfinite(y[0]) || !isfinite(y[1])) {
+      const bool small = fminf(fabsf(y[0]), fabsf(y[1])) < least;
+      if (!isfinite(y[0]) || !isfinite(y[1]) ||
+          (small && (row_lost || (columns_lost >> j & 1) != 0))) {
         again |= 1u << j;
       } else if (in_pairs && y_row < p.rows && y_column + 8 * j < p.d_out) {
         const std::int64_t at = y_row * p.row_of_y() + y_column + 8 * j;

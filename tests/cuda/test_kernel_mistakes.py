@@ -81,7 +81,8 @@ PARTS = {
     "a_stage_is_read_too_early": ("linear_steps/float32_on_tensor_cores", PRODUCT_IN_PARTS,
                                   "    if (stage % 2 == 0) __syncthreads();\n", ""),
     "what_is_not_finite_stays": ("linear_steps/hard_values*", PRODUCT_IN_PARTS,
-                                 "!isfinite(y[0]) || !isfinite(y[1])", "false"),
+                                 "!isfinite(y[0]) || !isfinite(y[1]) ||", ""),
+    "lost_bits_of_rows_are_forgotten": ("linear_steps/hard_values*", PRODUCT_IN_PARTS, "row_lost || ", ""),
     # rounded to 16 bits, as in v3
     "probabilities_in_one_part": (SIZES, ATTENTION_IN_PARTS, "left[i][part][e] = parts[part];",
                                   "left[i][part][e] = part > 0 ? 0 : parts[part];"),
