@@ -31,10 +31,6 @@ constexpr int rows_at_once = threads * width / depth;
 constexpr int shares = tile / rows_at_once;  // rows that a thread loads of an operand
 static_assert(2 * shares == across);
 
-/// Sums from here on are right where bits of a factor were lost, up to 2^-134 of each: for weights
-/// of 2^30 together.
-constexpr float least = 0x1p-80f;
-
 /// The parts of a matrix's 128 rows, two terms in a word.
 using Parts = unsigned[bf16_parts][tile * depth / 2];
 
@@ -189,7 +185,7 @@ __global__ void __launch_bounds__(threads) linear_bf16x6(Product<float> p, Tiles
 #pragma unroll
     for (int j = 0; j < across; ++j) {
       float y[] = {sum[j][i / 2][i % 2 * 2], sum[j][i / 2][i % 2 * 2 + 1]};
-      const bool small = fminf(fabsf(y[0]), fabsf(y[1])) < least;
+      const bool small = fminf(fabsf(y[0]), fabsf(y[1])) < least_exact;
       if (!isfinite(y[0]) || !isfinite(y[1]) ||
           (small && (row_lost || (columns_lost >> j & 1) != 0))) {
         again |= 1u << j;

@@ -10,10 +10,14 @@ namespace prenorm::cuda {
 template <class T>
 void product_bf16x6(const Product<T>& product, Stream stream);
 
-/// The same by Hopper's tensor cores. False, and nothing is done, where T is not float or the
-/// device not of compute capability 9.0.
+/// The same by Hopper's tensor cores. False, and nothing is done, where T is not float, the device
+/// not of compute capability 9.0, or the residual is y.
 template <class T>
 bool product_bf16x6_wgmma(const Product<T>& product, Stream stream);
+
+/// Sums from here on are right where bits of a factor were lost, up to 2^-134 of each: for weights
+/// of 2^30 together.
+constexpr float least_exact = 0x1p-80f;
 
 /// x weightᵀ of one output, as v1 computes it.
 __device__ inline float plain_sum(const Product<float>& p, std::int64_t row, std::int64_t column) {

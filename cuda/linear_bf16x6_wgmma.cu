@@ -31,11 +31,12 @@ constexpr int chunk = 1024 / depth;  // rounds of one pair of parts before y is 
 
 constexpr int together = 8;  // terms of a thread: 16 bytes of each part
 
-/// parts [bf16_parts, rows, stride] of matrix [rows, columns]; what is beyond columns is not read.
+/// parts [bf16_parts, rows, stride] of matrix [rows, columns], and for each thread's terms whether
+/// bits of them are lost; what is beyond columns is not read.
 template <bool aligned>
 __global__ void __launch_bounds__(256)
-    split_rows(const float* matrix, unsigned* parts, std::int64_t rows, std::int64_t columns,
-               std::int64_t stride) {
+    split_rows(const float* matrix, unsigned* parts, bool* lost, std::int64_t rows,
+               std::int64_t columns, std::int64_t stride) {
   const std::int64_t i = global_thread() * together, row = i / stride, first = i % stride;
   if (row >= rows) return;
   const float* const from = matrix + row * columns + first;
@@ -51,11 +52,12 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
     for (int k = 0; k < together; ++k) terms[k] = first + k < columns ? from[k] : 0.0f;
   }
+  unsigned left = 0;
   Vector<unsigned, together / 2> words[bf16_parts];
 #pragma unroll
   for (int pair = 0; pair < together / 2; ++pair) {
     unsigned both[bf16_parts];
-    split(both, terms[2 * pair], terms[2 * pair + 1]);
+    left |= split(both, terms[2 * pair], terms[2 * pair + 1]);
 #pragma unroll
     for (int part = 0; part < bf16_parts; ++part) words[part].element[pair] = both[part];
   }
@@ -63,28 +65,43 @@ __global__ void __launch_bounds__(256)
   for (int part = 0; part < bf16_parts; ++part) {
     store_vector(parts + (part * rows * stride + i) / 2, words[part]);
   }
+  lost[i / together] = (left & 0xffffu) != 0;
 }
 
-/// A matrix [rows, columns] in parts, as a tensor [bf16_parts, rows, columns].
+/// A matrix [rows, columns] in parts, as a tensor [bf16_parts, rows, columns], and where bits of it
+/// are lost: [rows, stride / together].
 struct SplitMatrix {
-  const bfloat16* data;
+  const bfloat16* parts;
   TensorRows rows;
+  const bool* lost;
+
+  __device__ bool any_lost(std::int64_t row) const {
+    const std::int64_t count = rows.stride / together;
+    bool any = false;
+    for (std::int64_t i = row * count; i < (row + 1) * count; ++i) any = any || lost[i];
+    return any;
+  }
 };
 
 SplitMatrix split_matrix(const float* matrix, std::int64_t rows, std::int64_t columns,
                          Workspace& workspace, Stream stream) {
   const std::int64_t stride = ceil_div(columns, together) * together;
-  auto* const parts = workspace.get<unsigned>(bf16_parts * rows * stride / 2, stream);
+  const std::int64_t words = bf16_parts * rows * stride / 2;  // and a byte for every eight terms
+  auto* const parts =
+      workspace.get<unsigned>(words + ceil_div(rows * stride / together, 4), stream);
+  auto* const lost = reinterpret_cast<bool*>(parts + words);
   const bool aligned = columns % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
   launch({"linear bf16x6, parts", ceil_div(rows * stride / together, 256), 256, stream},
-         aligned ? split_rows<true> : split_rows<false>, matrix, parts, rows, columns, stride);
-  return {reinterpret_cast<const bfloat16*>(parts), {bf16_parts, rows, columns, stride}};
+         aligned ? split_rows<true> : split_rows<false>, matrix, parts, lost, rows, columns,
+         stride);
+  return {reinterpret_cast<const bfloat16*>(parts), {bf16_parts, rows, columns, stride}, lost};
 }
 
 // ---- the product --------------------------------------------------------------------------------
 
 struct SplitCall {
   Product<float> p;
+  SplitMatrix x, weight;
   Tiles tiles;
   int rounds;     // over d_in with one pair of parts
   bool in_pairs;  // each two neighbours of y are aligned to both
@@ -123,13 +140,13 @@ __device__ __forceinline__ void produce_all(Shared<bfloat16>& shared, const Maps
 
 /// Adds the sums of a chunk of terms to a warp's outputs, 16 rows from `row` on. Of the first chunk
 /// they replace what is there; to the last the residual is added.
-__device__ __forceinline__ void add_to_outputs(const float (&sum)[tile_columns / 2],
-                                               const Product<float>& p, bool in_pairs,
-                                               bool is_first, bool is_last, int row, int column,
-                                               Lane at) {
-  constexpr int ahead = 4;            // pairs of outputs that are under way at a time
-  std::uint64_t again = 0;            // a bit for each pair that is not finite
-  const auto there = [&](int pair) {  // how many of them
+__device__ __forceinline__ void add_sums(const float (&sum)[tile_columns / 2],
+                                         const SplitCall& call, bool is_first, bool is_last,
+                                         int row, int column, Lane at) {
+  constexpr int ahead = 4;  // pairs of outputs that are under way at a time
+  const Product<float>& p = call.p;
+  std::uint64_t again = 0, small = 0;  // bits for pairs: not finite; so small that lost bits show
+  const auto there = [&](int pair) {   // how many of them
     const std::int64_t left = p.d_out - column - at.column(pair / 2);
     return row + at.row(pair % 2) < p.rows ? static_cast<int>(min(left, std::int64_t{2})) : 0;
   };
@@ -144,7 +161,7 @@ __device__ __forceinline__ void add_to_outputs(const float (&sum)[tile_columns /
       if (is_first) break;
       const int count = there(first + i);
       const float* const from = p.y + place(first + i);
-      if (in_pairs) {
+      if (call.in_pairs) {
         y[i] = load_vector_where<2>(count > 0, from);
       } else {
 #pragma unroll
@@ -154,30 +171,35 @@ __device__ __forceinline__ void add_to_outputs(const float (&sum)[tile_columns /
 #pragma unroll
     for (int i = 0; i < ahead; ++i) {
       const int pair = first + i, count = there(pair);
-      const std::int64_t to = place(pair);
+      const std::int64_t here = place(pair);
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        y[i].element[e] += sum[2 * pair + e];
-        if (is_last && !isfinite(y[i].element[e])) again |= std::uint64_t{1} << pair;
-        if (is_last && e < count && p.residual != nullptr) y[i].element[e] += p.residual[to + e];
+        float& all = y[i].element[e];
+        all += sum[2 * pair + e];
+        if (!is_last || e >= count) continue;
+        if (!isfinite(all)) again |= std::uint64_t{1} << pair;
+        if (fabsf(all) < least_exact) small |= std::uint64_t{1} << pair;
+        if (p.residual != nullptr) all += p.residual[here + e];
       }
-      if (in_pairs) {
-        if (count > 0) store_vector(p.y + to, y[i]);
+      if (call.in_pairs) {
+        if (count > 0) store_vector(p.y + here, y[i]);
       } else {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          if (e < count) p.y[to + e] = y[i].element[e];
+          if (e < count) p.y[here + e] = y[i].element[e];
         }
       }
     }
   }
 #pragma unroll 1
-  for (int pair = 0; again != 0; ++pair, again >>= 1) {
+  for (int pair = 0; (again | small) != 0; ++pair, again >>= 1, small >>= 1) {
 #pragma unroll 1
-    for (int e = 0; (again & 1) != 0 && e < there(pair); ++e) {
+    for (int e = 0; ((again | small) & 1) != 0 && e < there(pair); ++e) {
       const std::int64_t y_row = row + at.row(pair % 2),
                          y_column = column + at.column(pair / 2) + e;
-      store_sum(p, y_row, y_column, plain_sum(p, y_row, y_column));
+      if ((again & 1) != 0 || call.x.any_lost(y_row) || call.weight.any_lost(y_column)) {
+        store_sum(p, y_row, y_column, plain_sum(p, y_row, y_column));
+      }
     }
   }
 }
@@ -195,8 +217,7 @@ __device__ __forceinline__ void consume_all(Shared<bfloat16>& shared, const Spli
     for (int first = 0; first < call.rounds; first += chunk) {
       const int rounds = min(chunk, call.rounds - first);
       sum_tile(sum, shared, bf16_products * rounds, stage, at);  // step: sum of products
-      add_to_outputs(sum, call.p, call.in_pairs, first == 0, first + rounds == call.rounds, row,
-                     column, at);
+      add_sums(sum, call, first == 0, first + rounds == call.rounds, row, column, at);
     }
   }
 }
@@ -226,25 +247,25 @@ bool product_bf16x6_wgmma(const Product<T>& p, Stream stream) {
   constexpr unsigned group = 16;                        // tiles below each other
   if constexpr (std::is_same_v<T, float>) {
     if (!has_outputs(p)) return true;
-    if (!on_hopper(p.name) || p.d_in > most || p.d_out > most) return false;
+    if (!on_hopper(p.name) || p.d_in > most || p.d_out > most || p.residual == p.y) return false;
     if (p.rows > most) throw std::runtime_error(std::string(p.name) + ": more than 2^30 rows");
     static Workspace parts_of_x("linear bf16x6: x in parts");
     static Workspace parts_of_weight("linear bf16x6: weight in parts");
     const SplitMatrix x = split_matrix(p.x, p.rows, p.d_in, parts_of_x, stream),
                       weight = split_matrix(p.weight, p.d_out, p.d_in, parts_of_weight, stream);
     Maps maps{};
-    if (!make_map(maps.x, x.data, x.rows, tile_rows, p.name) ||
-        !make_map(maps.weight[0], weight.data, weight.rows, tile_columns / 2, p.name)) {
+    if (!make_map(maps.x, x.parts, x.rows, tile_rows, p.name) ||
+        !make_map(maps.weight[0], weight.parts, weight.rows, tile_columns / 2, p.name)) {
       return false;
     }
+    const int rounds = static_cast<int>(ceil_div(p.d_in, depth));
     const Tiles tiles{static_cast<unsigned>(ceil_div(p.rows, tile_rows)),
                       static_cast<unsigned>(ceil_div(p.d_out, tile_columns)), group};
     const bool in_pairs = p.row_of_y() % 2 == 0 && p.d_out % 2 == 0 &&
                           reinterpret_cast<std::uintptr_t>(p.y) % sizeof(Vector<float, 2>) == 0;
     launch(early({"linear bf16x6 wgmma", std::min<std::int64_t>(tiles.items(), multiprocessors()),
                   dim3(warpgroup, 1 + consumers), stream, aligned_bytes<Shared<bfloat16>>}),
-           linear_bf16x6_wgmma, maps,
-           SplitCall{p, tiles, static_cast<int>(ceil_div(p.d_in, depth)), in_pairs});
+           linear_bf16x6_wgmma, maps, SplitCall{p, x, weight, tiles, rounds, in_pairs});
     return true;
   }
   return false;
