@@ -1,4 +1,4 @@
-// Attention bf16x6 (attention.cu): v3's way for float32, and as accurate as v2. Equation, shapes
+// Attention bf16x6 (attention.cu): v3's way for float32, about as accurate as v2. Equation, shapes
 // and errors: reference/attention.hpp. How it differs from v3:
 //
 //   operands in three parts     of bfloat16 (bf16x6.cuh): q, k and v are split once by a block, on
@@ -6,7 +6,7 @@
 //   tiles of 32 keys            half of v's comes, in registers, while half of the scores are
 //                               computed, half of k's next while half of the values are summed
 //   plain sums for the rest     what is not finite, or too large for bfloat16, makes its query's
-//                               result NaN: that is computed again without tensor cores, from the
+//                               result not finite: it is computed again by plain sums, from the
 //                               keys that the query attends to alone
 //
 // Of elements below 2^-110 the parts have fewer bits than float32.
@@ -340,11 +340,6 @@ __global__ void __launch_bounds__(threads, 2)
   const int first_row = static_cast<int>(threadIdx.x) / 32 * 16 * M;  // of the warp
   float out[M][D / 8][4] = {};
   Rows<M> softmax;
-#pragma unroll
-  for (int i = 0; i < M; ++i) {
-    softmax.largest[i][0] = softmax.largest[i][1] = -INFINITY;
-    softmax.sum[i][0] = softmax.sum[i][1] = 0;
-  }
   int tile = next_tile<keys>(work, tiles, 0);
   if (tile < work.end_tile) {
     Moving<D, queries<D>> q;
@@ -413,21 +408,10 @@ void launch_attend(const Attention<float>& a, Stream stream) {
 
 template <class T>
 bool attention_bf16x6(const Attention<T>& a, Stream stream) {
-  constexpr bool takes = std::is_same_v<T, float>;
-  if constexpr (takes) {
-    const std::int64_t d = std::max(a.d_k, a.d_v);
-    if (d > 128) return false;
-    if (d <= 32) {
-      launch_attend<32>(a, stream);
-    } else if (d <= 64) {
-      launch_attend<64>(a, stream);
-    } else if (d <= 96) {
-      launch_attend<96>(a, stream);
-    } else {
-      launch_attend<128>(a, stream);
-    }
+  if constexpr (std::is_same_v<T, float>) {
+    return with_columns<128>(a, [&](auto columns) { launch_attend<columns>(a, stream); });
   }
-  return takes;
+  return false;
 }
 
 template bool attention_bf16x6<double>(const Attention<double>&, Stream);

@@ -118,11 +118,6 @@ __global__ void __launch_bounds__(threads, blocks_together<D>)
   const int first_row = static_cast<int>(threadIdx.x) / 32 * 16 * M;  // of the warp
   float out[M][D / 8][4] = {};
   Rows<M> softmax;
-#pragma unroll
-  for (int i = 0; i < M; ++i) {
-    softmax.largest[i][0] = softmax.largest[i][1] = -INFINITY;
-    softmax.sum[i][0] = softmax.sum[i][1] = 0;
-  }
   int tile = next_tile<keys>(work, tiles, 0);
   if (tile < work.end_tile) {
     load_tile<D, queries<D>, aligned>(shared.q, a.q + work.q, a.q_stride, work.rows,
@@ -175,10 +170,13 @@ void launch_attend(const Attention<T>& a, Stream stream) {
 
 template <class T>
 bool attention_mma(const Attention<T>& a, Stream stream) {
-  return with_columns(a, [&](auto columns) {
-    rows_are_aligned(a) ? launch_attend<T, columns, true>(a, stream)
-                        : launch_attend<T, columns, false>(a, stream);
-  });
+  if constexpr (sizeof(T) == 2) {
+    return with_columns<256>(a, [&](auto columns) {
+      rows_are_aligned(a) ? launch_attend<T, columns, true>(a, stream)
+                          : launch_attend<T, columns, false>(a, stream);
+    });
+  }
+  return false;
 }
 
 template bool attention_mma<double>(const Attention<double>&, Stream);

@@ -142,6 +142,13 @@ __device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][ste
 template <int M>
 struct Rows {
   float largest[M][2], sum[M][2];
+  __device__ Rows() {  // of no keys
+#pragma unroll
+    for (int i = 0; i < M; ++i) {
+      largest[i][0] = largest[i][1] = -INFINITY;
+      sum[i][0] = sum[i][1] = 0;
+    }
+  }
 };
 
 /// Turns scores into probabilities, not yet divided by their sum; earlier sums are rescaled. They
@@ -309,27 +316,27 @@ bool rows_are_aligned(const Attention<T>& a) {
 }
 
 /// Calls launch(D) with the fewest columns that take d_k and d_v, as an integral_constant; false,
-/// and nothing is done, where T is not a 16-bit type or there are more than 256.
-template <class T, class Launch>
+/// and nothing is done, where there are more than `most`.
+template <int most, class T, class Launch>
 bool with_columns(const Attention<T>& a, Launch launch) {
-  if constexpr (sizeof(T) == 2) {
-    const std::int64_t d = std::max(a.d_k, a.d_v);
-    if (d > 256) return false;
-    if (d <= 32) {
-      launch(std::integral_constant<int, 32>());
-    } else if (d <= 64) {
-      launch(std::integral_constant<int, 64>());
-    } else if (d <= 96) {
-      launch(std::integral_constant<int, 96>());
-    } else if (d <= 128) {
-      launch(std::integral_constant<int, 128>());
-    } else if (d <= 192) {
+  const std::int64_t d = std::max(a.d_k, a.d_v);
+  if (d > most) return false;
+  if (d <= 32) {
+    launch(std::integral_constant<int, 32>());
+  } else if (d <= 64) {
+    launch(std::integral_constant<int, 64>());
+  } else if (d <= 96) {
+    launch(std::integral_constant<int, 96>());
+  } else if (d <= 128) {
+    launch(std::integral_constant<int, 128>());
+  } else if constexpr (most > 128) {
+    if (d <= 192) {
       launch(std::integral_constant<int, 192>());
     } else {
       launch(std::integral_constant<int, 256>());
     }
   }
-  return sizeof(T) == 2;
+  return true;
 }
 
 /// 1 / sqrt(d_k), for powers of 2.

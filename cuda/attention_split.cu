@@ -42,7 +42,8 @@ struct Shared {
     struct {
       T k[step_keys<D> * D], v[step_keys<D> * D];
     };
-    float sums[queries][D + 8];  // padded: eight rows begin in different banks
+    float sums[queries]
+              [D + 8];  // padded: the four rows that half a warp stores are in different banks
   } warp[warps];
   Powers powers[warps][queries];
 };
@@ -140,7 +141,7 @@ __global__ void __launch_bounds__(threads, 2)
   __syncthreads();  // q is loaded
 
   float out[1][D / 8][4] = {};
-  Rows<1> softmax{{{-INFINITY, -INFINITY}}, {}};
+  Rows<1> softmax;
   while (step < steps) {
     wait_for_copies<1>();
     __syncwarp();  // k is loaded
@@ -163,7 +164,6 @@ __global__ void __launch_bounds__(threads, 2)
     load(own.v, v, a.v_stride, a.d_v, step);
   }
 
-  wait_for_copies<0>();
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     float sum = softmax.sum[0][r];
@@ -232,7 +232,10 @@ void launch_parts(const Attention<T>& a, Stream stream) {
 
 template <class T>
 bool attention_split(const Attention<T>& a, Stream stream) {
-  return with_columns(a, [&](auto columns) { launch_parts<columns>(a, stream); });
+  if constexpr (sizeof(T) == 2) {
+    return with_columns<256>(a, [&](auto columns) { launch_parts<columns>(a, stream); });
+  }
+  return false;
 }
 
 template bool attention_split<double>(const Attention<double>&, Stream);

@@ -23,10 +23,10 @@ __device__ __forceinline__ void each_bf16_product(Work work) {
   for (const auto& [i, j] : pairs) work(i, j);
 }
 
-/// Two neighbours as a register of a fragment for each part, the largest first. Returned is a word
-/// whose lower half is 0 where the parts are all of both: what is left for the last part is, as
-/// long as it is a bfloat16. Of infinities, NaN and what exceeds bfloat16 the second part is NaN,
-/// and so is each sum with it: the caller computes such sums again, in another way.
+/// Two neighbours as a register of a fragment for each part, the largest first. Returns the bits
+/// of what is left for the last part, of both: the lower half is 0 where that is a bfloat16, so
+/// that nothing is lost. Of infinities, NaN and what exceeds bfloat16 the second part is NaN, and
+/// so is each sum with it: the caller computes such sums again, in another way.
 __device__ inline unsigned split(unsigned (&parts)[bf16_parts], float first, float second) {
   unsigned left = 0;
 #pragma unroll

@@ -5,7 +5,7 @@
 //   v3  register tiles          16 reads, in four accesses, serve 64: linear_registers.cu
 //   v4  tensor cores            mma.sync and cp.async, 16-bit types: linear_mma.cu
 //   v5  Hopper's tensor cores   wgmma and TMA: linear_wgmma.cu
-//   bf16x6  tensor cores        float32 by three parts of bfloat16: linear_bf16x6.cu
+//   bf16x6  tensor cores        float32 in three parts: linear_bf16x6.cu, linear_bf16x6_wgmma.cu
 //   library                     cuBLASLt's fastest algorithm, by timing            <- launched
 //
 // Counts of linear, bfloat16: a product of 256 (docs/profile.md)

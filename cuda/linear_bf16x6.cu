@@ -214,9 +214,6 @@ template <class T>
 void product_bf16x6(const Product<T>& product, Stream stream) {
   if constexpr (std::is_same_v<T, float>) {
     if (!has_outputs(product)) return;
-#if defined(PRENORM_LINEAR_BF16X6_WGMMA)
-    if (product_bf16x6_wgmma(product, stream)) return;
-#endif
     const Tiles tiles = tiles_of(product);
     launch({"linear bf16x6", tiles.items(), threads, stream, sizeof(Shared)},
            rows_are_aligned(product) ? linear_bf16x6<true> : linear_bf16x6<false>, product, tiles);

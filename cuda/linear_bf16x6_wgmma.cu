@@ -31,69 +31,62 @@ constexpr int chunk = 1024 / depth;  // rounds of one pair of parts before y is 
 
 constexpr int together = 8;  // terms of a thread: 16 bytes of each part
 
-/// parts [bf16_parts, rows, stride] of matrix [rows, columns], and for each thread's terms whether
-/// bits of them are lost; what is beyond columns is not read.
+/// A block writes parts [bf16_parts, rows, stride] of a row of the matrix [rows, columns], and
+/// whether bits of it are lost. What is beyond columns becomes 0.
 template <bool aligned>
 __global__ void __launch_bounds__(256)
-    split_rows(const float* matrix, unsigned* parts, bool* lost, std::int64_t rows,
-               std::int64_t columns, std::int64_t stride) {
-  const std::int64_t i = global_thread() * together, row = i / stride, first = i % stride;
-  if (row >= rows) return;
-  const float* const from = matrix + row * columns + first;
-  float terms[together];
-  if constexpr (aligned) {
-#pragma unroll
-    for (int k = 0; k < together; k += 4) {
-      const auto four = load_vector_where<4>(first + k < columns, from + k);
-#pragma unroll
-      for (int e = 0; e < 4; ++e) terms[k + e] = four.element[e];
-    }
-  } else {
-#pragma unroll
-    for (int k = 0; k < together; ++k) terms[k] = first + k < columns ? from[k] : 0.0f;
-  }
+    split_row(const float* matrix, unsigned* parts, bool* lost, std::int64_t rows,
+              std::int64_t columns, std::int64_t stride) {
+  const std::int64_t row = blockIdx.x;
   unsigned left = 0;
-  Vector<unsigned, together / 2> words[bf16_parts];
+  for (std::int64_t first = threadIdx.x * together; first < stride; first += 256 * together) {
+    const float* const from = matrix + row * columns + first;
+    float terms[together];
+    if constexpr (aligned) {
 #pragma unroll
-  for (int pair = 0; pair < together / 2; ++pair) {
-    unsigned both[bf16_parts];
-    left |= split(both, terms[2 * pair], terms[2 * pair + 1]);
+      for (int k = 0; k < together; k += 4) {
+        const auto four = load_vector_where<4>(first + k < columns, from + k);
 #pragma unroll
-    for (int part = 0; part < bf16_parts; ++part) words[part].element[pair] = both[part];
+        for (int e = 0; e < 4; ++e) terms[k + e] = four.element[e];
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < together; ++k) terms[k] = first + k < columns ? from[k] : 0.0f;
+    }
+    Vector<unsigned, together / 2> words[bf16_parts];
+#pragma unroll
+    for (int pair = 0; pair < together / 2; ++pair) {
+      unsigned both[bf16_parts];
+      left |= split(both, terms[2 * pair], terms[2 * pair + 1]);
+#pragma unroll
+      for (int part = 0; part < bf16_parts; ++part) words[part].element[pair] = both[part];
+    }
+#pragma unroll
+    for (int part = 0; part < bf16_parts; ++part) {
+      store_vector(parts + ((part * rows + row) * stride + first) / 2, words[part]);
+    }
   }
-#pragma unroll
-  for (int part = 0; part < bf16_parts; ++part) {
-    store_vector(parts + (part * rows * stride + i) / 2, words[part]);
-  }
-  lost[i / together] = (left & 0xffffu) != 0;
+  const bool any = __syncthreads_or((left & 0xffffu) != 0) != 0;
+  if (threadIdx.x == 0) lost[row] = any;
 }
 
-/// A matrix [rows, columns] in parts, as a tensor [bf16_parts, rows, columns], and where bits of it
-/// are lost: [rows, stride / together].
+/// A matrix [rows, columns] in parts, as a tensor [bf16_parts, rows, columns], and of which rows
+/// bits are lost.
 struct SplitMatrix {
   const bfloat16* parts;
   TensorRows rows;
   const bool* lost;
-
-  __device__ bool any_lost(std::int64_t row) const {
-    const std::int64_t count = rows.stride / together;
-    bool any = false;
-    for (std::int64_t i = row * count; i < (row + 1) * count; ++i) any = any || lost[i];
-    return any;
-  }
 };
 
 SplitMatrix split_matrix(const float* matrix, std::int64_t rows, std::int64_t columns,
                          Workspace& workspace, Stream stream) {
   const std::int64_t stride = ceil_div(columns, together) * together;
-  const std::int64_t words = bf16_parts * rows * stride / 2;  // and a byte for every eight terms
-  auto* const parts =
-      workspace.get<unsigned>(words + ceil_div(rows * stride / together, 4), stream);
+  const std::int64_t words = bf16_parts * rows * stride / 2;  // and a byte for each row
+  auto* const parts = workspace.get<unsigned>(words + ceil_div(rows, 4), stream);
   auto* const lost = reinterpret_cast<bool*>(parts + words);
   const bool aligned = columns % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
-  launch({"linear bf16x6, parts", ceil_div(rows * stride / together, 256), 256, stream},
-         aligned ? split_rows<true> : split_rows<false>, matrix, parts, lost, rows, columns,
-         stride);
+  launch({"linear bf16x6, parts", rows, 256, stream}, aligned ? split_row<true> : split_row<false>,
+         matrix, parts, lost, rows, columns, stride);
   return {reinterpret_cast<const bfloat16*>(parts), {bf16_parts, rows, columns, stride}, lost};
 }
 
@@ -145,22 +138,25 @@ __device__ __forceinline__ void add_sums(const float (&sum)[tile_columns / 2],
                                          int row, int column, Lane at) {
   constexpr int ahead = 4;  // pairs of outputs that are under way at a time
   const Product<float>& p = call.p;
-  std::uint64_t again = 0, small = 0;  // bits for pairs: not finite; so small that lost bits show
-  const auto there = [&](int pair) {   // how many of them
-    const std::int64_t left = p.d_out - column - at.column(pair / 2);
-    return row + at.row(pair % 2) < p.rows ? static_cast<int>(min(left, std::int64_t{2})) : 0;
-  };
-  const auto place = [&](int pair) {
-    return (row + at.row(pair % 2)) * p.row_of_y() + column + at.column(pair / 2);
-  };
+  const std::int64_t left = p.d_out - column - at.column(0);
+  const int columns = static_cast<int>(min(left, std::int64_t{tile_columns}));
+  std::int64_t first_of[2];  // output of each of the thread's rows
+  int there[2];              // columns from there on
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    first_of[r] = (row + at.row(r)) * p.row_of_y() + column + at.column(0);
+    there[r] = row + at.row(r) < p.rows ? columns : 0;
+  }
+  // Bits for pairs: not finite; so small that lost bits show.
+  std::uint64_t again = 0, small = 0;
 #pragma unroll
   for (int first = 0; first < tile_columns / 4; first += ahead) {
     Vector<float, 2> y[ahead] = {};
 #pragma unroll
     for (int i = 0; i < ahead; ++i) {
       if (is_first) break;
-      const int count = there(first + i);
-      const float* const from = p.y + place(first + i);
+      const int pair = first + i, count = there[pair % 2] - pair / 2 * 8;
+      const float* const from = p.y + first_of[pair % 2] + pair / 2 * 8;
       if (call.in_pairs) {
         y[i] = load_vector_where<2>(count > 0, from);
       } else {
@@ -170,8 +166,8 @@ __device__ __forceinline__ void add_sums(const float (&sum)[tile_columns / 2],
     }
 #pragma unroll
     for (int i = 0; i < ahead; ++i) {
-      const int pair = first + i, count = there(pair);
-      const std::int64_t here = place(pair);
+      const int pair = first + i, count = there[pair % 2] - pair / 2 * 8;
+      const std::int64_t here = first_of[pair % 2] + pair / 2 * 8;
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         float& all = y[i].element[e];
@@ -194,10 +190,11 @@ __device__ __forceinline__ void add_sums(const float (&sum)[tile_columns / 2],
 #pragma unroll 1
   for (int pair = 0; (again | small) != 0; ++pair, again >>= 1, small >>= 1) {
 #pragma unroll 1
-    for (int e = 0; ((again | small) & 1) != 0 && e < there(pair); ++e) {
+    for (int e = 0; ((again | small) & 1) != 0 && e < 2; ++e) {
       const std::int64_t y_row = row + at.row(pair % 2),
                          y_column = column + at.column(pair / 2) + e;
-      if ((again & 1) != 0 || call.x.any_lost(y_row) || call.weight.any_lost(y_column)) {
+      if (y_row >= p.rows || y_column >= p.d_out) continue;
+      if ((again & 1) != 0 || call.x.lost[y_row] || call.weight.lost[y_column]) {
         store_sum(p, y_row, y_column, plain_sum(p, y_row, y_column));
       }
     }

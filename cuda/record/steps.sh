@@ -144,6 +144,9 @@ sanitizer() {
   sanitize 20 "${tool}_v5" "$tool" --case 'tiles_*' --case 'square_*' --dtype bfloat16 \
     --problem linear --solution cuda/v5  # with rows of 16 bytes, which v5 wants
   report "${tool}_v5"
+  sanitize 30 "${tool}_named" "$tool" --case 'by_hand_*' --case 'no_batch_*' --case '*_257_*' \
+    --solution cuda/bf16x6 --solution cuda/bf16x6_wgmma --solution cuda/split_keys
+  report "${tool}_named"
 }
 
 # Counters of the device for kernels that memory bounds.

@@ -31,8 +31,7 @@ LADDER = {"cuda-naive": "v1", "cuda/v2": "v2", "cuda/v3": "v3", "cuda": "what is
           "cuda/v4": "v4", "cuda/v5": "v5"}
 # A kernel that is launched once it has passed: by these steps, and by the cases of this solution.
 GATES = {"attention_wgmma": (("test_hopper_attention", "fixtures_cuda_v4"), "cuda-v4"),
-         "linear_wgmma": (("test_hopper_product", "fixtures_cuda_v5"), "cuda-v5"),
-         "linear_bf16x6_wgmma": (("test_hopper_product", "fixtures_cuda_bf16x6_wgmma"), "cuda-bf16x6-wgmma")}
+         "linear_wgmma": (("test_hopper_product", "fixtures_cuda_v5"), "cuda-v5")}
 
 
 # The archive ---------------------------------------------------------------------------------------

@@ -198,9 +198,8 @@ Tensor rows_of(const Tensor& tensor, std::size_t named_axes, const Shape& batch,
 
 namespace {
 
-/// Whether each row of the last axis is right by its own size, where that is more than the rms of
-/// all: under a causal mask the first positions average few values, and are far larger than the
-/// others.
+/// Compares each row of the last axis with its own rms, where that exceeds the rms of all. Under a
+/// causal mask the first positions average few values, and are far larger than the others.
 bool rows_are_right(const Tensor& actual, const Tensor& expected, double c, double rms_of_all) {
   if (actual.shape.empty()) return false;
   const Shape outer(actual.shape.begin(), actual.shape.end() - 1);

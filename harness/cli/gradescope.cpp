@@ -221,8 +221,9 @@ int make_autograder(const GradescopeOptions& options) {
     std::error_code ignored;
     // Half an autograder is none.
     if (is_begun) {
-      for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        fs::remove_all(entry, ignored);
+      fs::directory_iterator entry(folder, ignored);
+      for (; entry != fs::directory_iterator(); entry.increment(ignored)) {
+        fs::remove_all(entry->path(), ignored);
       }
     }
     if (is_new) fs::remove(folder, ignored);

@@ -76,7 +76,8 @@ double error(Call<typename Kernel::T>& call) {
   double of = 1;
   if constexpr (std::is_same_v<T, float>) {
     call.run(attention_v2<T>);
-    of = std::max(4.0, call.error(off));
+    const double of_v2 = call.error(off);
+    of = std::isfinite(of_v2) ? std::max(4.0, of_v2) : 4.0;
   }
   call.run(Kernel::attend);
   return call.error(off) / of;

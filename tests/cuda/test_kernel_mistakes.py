@@ -73,7 +73,7 @@ MISTAKES = {
                                  "sum[k] *= exponential<T>(largest[k] - now[k]);", ";"),
 }
 # And those in float32's product and attention on tensor cores.
-SIZES = "attention_mma/sizes_strides_and_masks*Bf16x6*"
+SIZES = "attention_mma/sizes_strides_and_masks<(anonymous namespace)__Bf16x6>"
 NO_PARTS = "attention_mma/values_that_no_parts_make_up"
 PARTS = {
     "middle_parts_are_not_multiplied": ("linear_steps/bf16x6_is_as_accurate*", "bf16x6.cuh", "{1, 1}, ", ""),
@@ -235,6 +235,7 @@ def passes(program, test):
     except subprocess.TimeoutExpired:
         return False
     assert re.search("No errors detected|failure|error", done.stdout + done.stderr), done
+    assert "Test setup error" not in done.stdout + done.stderr, done  # there is no such test
     return done.returncode == 0
 
 

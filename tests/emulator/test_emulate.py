@@ -301,6 +301,21 @@ def test_a_full_disk_is_told(tmp_path):
                            "is the disk full?\n")
 
 
+def test_folders_whose_names_mean_something(tmp_path):
+    """A quote to the sanitizers' options, "note" to what shortens a compiler's words."""
+    folder = tmp_path / "it's a note"
+    folder.mkdir()
+    path = folder / "beyond.cu"
+    path.write_text(MAIN + """__global__ void k(int* x) { x[threadIdx.x + 1] = 1; }
+int main() { int* x; cudaMalloc(&x, 128); k<<<1, 32>>>(x); return cudaDeviceSynchronize(); }
+""")
+    done = emulate(path, "--check", "memory", env=os.environ | {"TMPDIR": str(folder)})
+    assert done.returncode == 1 and "a write of 4 bytes" in done.stderr, done.stderr
+    path.write_text(MAIN + "__global__ void k(cudaTextureObject_t t) {}\n")
+    done = emulate(path)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "a texture" in done.stderr, done.stderr
+
+
 def test_missing_file_and_unknown_check(tmp_path):
     done = emulate(tmp_path / "none.cu")
     assert done.returncode == 2 and "none.cu: no such file" in done.stderr

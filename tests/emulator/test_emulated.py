@@ -79,12 +79,12 @@ def replays(program, home, request):
 REFUSALS = {"v4": (r"(?<!float16)$", "linear v4 takes float16 and bfloat16"),
             "split_keys": (r"^axis_d_[kv]|(?<!float16)$",
                            "split keys take float16 and bfloat16 with d_k and d_v up to 256"),
-            "bf16x6": (r"^axis_d_[kv]|(?<!float32)$", "bf16x6 takes float32")}
+            "bf16x6": (r"^axis_d_[kv]|^odd_widths|(?<!float32)$", "bf16x6 takes float32")}
 
 
 def is_refused(result):
     """Whether a version for tensor cores refused what it does not take."""
-    cases, message = REFUSALS.get(result["solution"].partition("/")[2], ("(?!)", ""))
+    cases, message = REFUSALS.get(result["solution"].rpartition("/")[2], ("(?!)", ""))
     return (result["status"] == "NOT_IMPLEMENTED" and re.search(cases, result["case"])
             and message in result["message"])
 
