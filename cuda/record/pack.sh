@@ -56,6 +56,7 @@ make_kit() {
   echo "record.sh: the kit cannot be built" >&2
   exit 2
 }
+rm -r "$kit/share/prenorm/records" # of devices before
 [ -n "$fixtures" ] || rm -r "$kit/share/prenorm/fixtures"
 tar -C "$kit" -c --owner=0 --group=0 --sort=name . | xz -T1 -9 >"$folder/kit.tar.xz"
 bytes=$(wc -c <"$folder/kit.tar.xz")

@@ -36,12 +36,17 @@ GATES = {"attention_wgmma": (("test_hopper_attention", "fixtures_cuda_v4"), "cud
 
 # The archive ---------------------------------------------------------------------------------------
 
+def rounded(text):
+    """Five digits of a number: more tell nobody more, and there are some ten thousand."""
+    return float(f"{float(text):.5g}")
+
+
 def json_lines(path):
     """The objects of a file of lines, of which the last may be cut off."""
     objects = []
     for line in path.read_text(errors="replace").splitlines():
         try:
-            objects.append(json.loads(line))
+            objects.append(json.loads(line, parse_float=rounded))
         except json.JSONDecodeError:
             print(f"{path.name}: a line was cut off", file=sys.stderr)
     return objects
@@ -76,7 +81,7 @@ def recorded_case(result):
 
 def complete(path, results, target):
     """Writes a device record with the results that a step which was cut off had by then."""
-    record = json.loads(path.read_text())
+    record = json.loads(path.read_text(), parse_float=rounded)
     for result in results:
         if result["solution"] == record["solution"]:
             record["problems"].setdefault(result["problem"], {}).setdefault(
