@@ -160,6 +160,13 @@ PRODUCT = {
         "linear_wgmma.cu",
         "    if (at.lane == 0) ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<1>());\n", ""),
 }
+# And in float32's product by them: (old text, new text).
+IN_PARTS = {
+    "the_other_operand_s_part": ("maps.x, row, of_x);", "maps.x, row, of_weight);"),
+    "later_terms_replace_the_sums": ("if (is_first) break;", "break;"),
+    "the_largest_product_is_left_out": ("bf16_products * rounds, stage", "(bf16_products - 1) * rounds, stage"),
+    "what_is_not_finite_is_kept": ("if (!isfinite(all)) again", "if (false) again"),
+}
 
 
 def plant(path, old, new):
@@ -208,12 +215,13 @@ def emulated_tests(tmp_path_factory):
 def hopper_tests(tmp_path):
     """hopper_tests(kernel, file, old, new): the tests of attention or linear with this change."""
     def build(kernel, file, old, new):
-        for path in (*(ROOT / "cuda").glob(f"{kernel}_wgmma*"), ROOT / "cuda/warpgroups.cuh"):
+        source = file if file.endswith(".cu") else f"{kernel}_wgmma.cu"
+        for path in (*(ROOT / "cuda").glob(f"{kernel}_*wgmma*"), ROOT / "cuda/warpgroups.cuh"):
             (tmp_path / path.name).write_text(path.read_text())
         plant(tmp_path / file, old, new)
-        objects = [each for each in OBJECTS.split(":") if f"{kernel}_wgmma.cu" not in each
+        objects = [each for each in OBJECTS.split(":") if f"/{source}" not in each
                    and ("_wgmma.dir/" not in each or f"test_{kernel}_wgmma.dir/" in each)]
-        return program_of(tmp_path, [f"{kernel}_wgmma.cu"], objects, f"-I{ROOT}/tests/cuda/hopper",
+        return program_of(tmp_path, [source], objects, f"-I{ROOT}/tests/cuda/hopper",
                           f"-I{ROOT}/cuda")
     return build
 
@@ -285,3 +293,10 @@ def test_mistakes_between_items_are_found(attention_tests, name):
 @pytest.mark.parametrize("name", slow_but({"sums_go_on_from_the_last_tile"}, PRODUCT))
 def test_mistakes_in_the_product_are_found(hopper_tests, name):
     assert not passes(hopper_tests("linear", *PRODUCT[name]), "hopper_product/sizes_that_tiles_do_not_divide")
+
+
+@with_hopper
+@pytest.mark.parametrize("name", slow_but({"later_terms_replace_the_sums"}, IN_PARTS))
+def test_mistakes_in_the_product_by_parts_are_found(hopper_tests, name):
+    tests = hopper_tests("linear", "linear_bf16x6_wgmma.cu", *IN_PARTS[name])
+    assert not passes(tests, "hopper_product/float32_in_parts_of_bfloat16")
