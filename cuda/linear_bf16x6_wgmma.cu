@@ -7,8 +7,8 @@
 // with one part of x and one of weight, are summed by the tensor cores, which cut off what is below
 // the sum's last bits, and are added to y by rounding to nearest.
 //
-// Sums that are not finite are computed again as v1 does, one by one: infinities, NaN and numbers
-// that exceed bfloat16 give what they give there.
+// Computed again as v1 does, one by one: sums that are not finite, for infinities, NaN and numbers
+// that exceed bfloat16; and those below 2^-80 of a row or column with bits below 2^-134.
 #include "bf16x6.cuh"
 #include "dependent_launch.cuh"
 #include "export.cuh"
