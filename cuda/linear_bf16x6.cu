@@ -52,8 +52,8 @@ __device__ constexpr int place(int row, int chunk) {
   return row * depth / 2 + (chunk ^ (row >> 2 & 1)) * 4;
 }
 
-/// Which terms of a stage a thread loads: four, from own_column() on, of own_row() and of the row
-/// 64 after it.
+/// A thread loads four terms of two rows of a stage: they begin at own_column(), and the rows are
+/// own_row() and own_row() + 64.
 __device__ inline unsigned thread() { return static_cast<unsigned>(thread_anew()); }
 __device__ inline int own_row() { return static_cast<int>(thread() * width / depth); }
 __device__ inline int own_column() { return static_cast<int>(thread() * width % depth); }
