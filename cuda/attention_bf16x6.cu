@@ -201,9 +201,7 @@ __device__ void online_softmax(float (&score)[M][keys / 8][4], Rows<M>& rows,
       for (int j = 0; j < keys / 8; ++j) {
         largest = fmaxf(largest, fmaxf(score[i][j][2 * r], score[i][j][2 * r + 1]));
       }
-      // Four neighbouring lanes share a row.
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
+      largest = largest_of_row(largest);
       const float shift = largest == -INFINITY ? 0.0f : largest;
       const float correction = exp2_fast((rows.largest[i][r] - shift) * scale);  // step: scale
       rows.largest[i][r] = largest;
@@ -282,9 +280,7 @@ __device__ void store_rows(const Attention<float>& a, const BlockWork& work, int
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       // step: weights
-      float sum = sums.sum[i][r];
-      sum += __shfl_xor_sync(whole_warp, sum, 1);
-      sum += __shfl_xor_sync(whole_warp, sum, 2);
+      const float sum = sum_of_row(sums.sum[i][r]);
       const float share = sum == 0 ? 1.0f : 1 / sum;
       const int row = first_row + 16 * i + 8 * r + lane / 4;
       float* const to = a.y + work.y + row * a.y_stride + lane % 4 * 2;

@@ -54,9 +54,7 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       // step: weights
-      float sum = sums.sum[i][r];
-      sum += __shfl_xor_sync(whole_warp, sum, 1);
-      sum += __shfl_xor_sync(whole_warp, sum, 2);
+      const float sum = sum_of_row(sums.sum[i][r]);
       const float scale = sum == 0 ? 1.0f : 1 / sum;
       const int row = first_row + 16 * i + 8 * r + lane / 4;
 #pragma unroll

@@ -137,6 +137,16 @@ __device__ void add_values(float (&out)[M][D / 8][4], const unsigned (&p)[M][ste
   }
 }
 
+/// The sum, and the maximum, of what the four neighbouring lanes have that share a row.
+inline __device__ float sum_of_row(float value) {
+  value += __shfl_xor_sync(whole_warp, value, 1);
+  return value + __shfl_xor_sync(whole_warp, value, 2);
+}
+inline __device__ float largest_of_row(float value) {
+  value = fmaxf(value, __shfl_xor_sync(whole_warp, value, 1));
+  return fmaxf(value, __shfl_xor_sync(whole_warp, value, 2));
+}
+
 /// Online softmax of a thread's rows, two in each of its M tiles: their maxima, less the headroom,
 /// and the part of their sums that is this thread's keys.
 template <int M>
@@ -168,9 +178,7 @@ __device__ void online_softmax(unsigned (&p)[M][N / 2][4], const float (&score)[
       for (int j = 0; j < N; ++j) {
         largest = fmaxf(largest, fmaxf(score[i][j][2 * r], score[i][j][2 * r + 1]));
       }
-      // Four neighbouring lanes share a row.
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 1));
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp, largest, 2));
+      largest = largest_of_row(largest);
       // Rounded up: for large scores the nearest may be so low that a power is infinite.
       largest = fmaxf(rows.largest[i][r], __fsub_ru(largest, lead));
       const float shift = largest == -INFINITY ? 0.0f : largest;

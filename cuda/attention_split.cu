@@ -166,9 +166,7 @@ __global__ void __launch_bounds__(threads, 2)
 
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float sum = softmax.sum[0][r];
-    sum += __shfl_xor_sync(whole_warp, sum, 1);
-    sum += __shfl_xor_sync(whole_warp, sum, 2);
+    const float sum = sum_of_row(softmax.sum[0][r]);
     const int of = 8 * r + lane / 4;
     if (lane % 4 == 0) shared.powers[warp][of] = {softmax.largest[0][r], sum};
 #pragma unroll

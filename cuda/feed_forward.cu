@@ -3,7 +3,8 @@
 //
 //   v1  the reference's steps, rounded as it rounds, by product v1
 //   v2  the same steps by the launched product
-//   v3  the gate in one kernel, 16 bytes at a time, rounded once                   <- launched
+//   v3  the gate in one kernel, 16 bytes at a time, rounded once; on Hopper, as records say, GELU
+//       and SwiGLU's gate at the end of product v5 up to a d_model of 2048          <- launched
 //
 // Counts of ffn_swiglu, float32: TinyStories, a quarter as wide (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles

@@ -2,7 +2,7 @@
 //
 //   v1  one thread per pair           angle, sine and cosine in each thread, in float64
 //   v2  one block per few positions   a table of cosines and sines for all their heads
-//   v3  angles in turns, as integers  no float64 and no table                      <- launched
+//   v3  angles in turns, as integers  no float64, no table of cosines and sines    <- launched
 //
 // Counts of rope, float32: 4 heads of 64, 128 positions (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles

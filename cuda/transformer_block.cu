@@ -29,6 +29,9 @@
 //   transformer_block_gelu       rmsnorm, three products, attention, product + x,
 //                                rmsnorm, product with w1, activation_v2, product + y
 //
+// Where product v5 does it (feed_forward.cu), one kernel takes the place of the products with w1
+// and w3 and gate_v3, or of the product with w1 and activation_v2.
+//
 // The positions are 0, 1, ..., so none can be out of range, and nothing waits for the device.
 
 namespace prenorm::cuda {

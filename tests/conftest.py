@@ -108,12 +108,16 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items
                 if not any("empty parameter set" in mark.kwargs.get("reason", "")
                            for mark in item.iter_markers("skip"))]
-    several = {}
+    several = {}  # tests that are alike, or all that have no parameters
     for item in items:
-        if hasattr(item, "callspec") and item.get_closest_marker("slow"):
-            several.setdefault((item.module, item.originalname), []).append(item)
-    left_out = {item for (module, _), slow in several.items()
-                for item in set(slow) - set(shares.share(slow, getattr(module, "SLOW_SHARES", 1)))}
+        if item.get_closest_marker("slow"):
+            name = item.originalname if hasattr(item, "callspec") else None
+            several.setdefault((item.module, name), []).append(item)
+    left_out = set()
+    for (module, name), slow in several.items():
+        parts = getattr(module, "SLOW_SHARES", 1)
+        if name or len(slow) >= parts:
+            left_out |= set(slow) - set(shares.share(slow, parts))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))
 

@@ -418,17 +418,22 @@ std::vector<Rule> rules(const Setting& setting) {
 }
 
 std::vector<Rule> rules_of_supervisor() {
-  return {Rule{"waiting, counting and connecting", allowed}
-              .add("openat", "", {SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)})
-              .add("fcntl", "", {is(1, F_GETFL)})
-              .add("fcntl", "", {is(1, F_SETFL)})
-              .add("fstat newfstatat getdents64 lseek read write close poll ppoll nanosleep "
-                   "clock_nanosleep clock_gettime futex getpid wait4 exit_group rt_sigprocmask "
-                   "restart_syscall brk mmap mremap munmap madvise connect bind readlinkat "
-                   "unlinkat process_vm_readv pidfd_open pidfd_getfd openat2")
-              .add("kill", "", {is(0, 0), is(1, SIGKILL)})
-              // To a filter's descriptor.
-              .add("ioctl", "", {SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100)})};
+  std::vector<Rule> rules{
+      Rule{"waiting, counting and connecting", allowed}
+          .add("openat", "", {SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT, O_RDONLY)})
+          .add("fcntl", "", {is(1, F_GETFL)})
+          .add("fcntl", "", {is(1, F_SETFL)})
+          .add("fstat newfstatat getdents64 lseek read write close poll ppoll nanosleep "
+               "clock_nanosleep clock_gettime futex getpid wait4 exit_group rt_sigprocmask "
+               "restart_syscall brk mmap mremap munmap madvise connect bind readlinkat "
+               "unlinkat process_vm_readv pidfd_open pidfd_getfd openat2")
+          .add("kill", "", {is(0, 0), is(1, SIGKILL)})
+          // To a filter's descriptor.
+          .add("ioctl", "", {SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, 0x2100)})};
+#if defined(__SANITIZE_ADDRESS__)
+  rules.front().add("sigaltstack");  // which it asks for where a function does not return
+#endif
+  return rules;
 }
 
 std::string listed() {

@@ -53,5 +53,7 @@ def test_the_launcher_prints_its_packages():
     code, build, _ = packages()
     assert code == 0 and {"g++", "cmake", "libhdf5-dev"} <= set(build) and "python3-torch" not in build
     assert set(build) < set(packages("study")[1]) < set(packages("test")[1]) < set(packages("all")[1])
+    code, usage, _ = packages("study", "--help")
+    assert code == 0 and usage[0] == "usage:"
     code, _, said = packages("games")
     assert code == 2 and "no group games; the groups are study, test, all" in said

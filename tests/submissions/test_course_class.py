@@ -88,6 +88,8 @@ def unfair(student, expected, missing):
         if {name, "*"} & worthless:
             if share > NOTHING:
                 complaints.append(f"{name} earns {share:.2f} and is wrong")
+        elif name in expected.get("loses", []) and share >= FULL:
+            complaints.append(f"{name} earns {share:.2f} and is wrong in part")
         elif name not in expected.get("part", {}) and not {name, "*"} & lost and share < FULL:
             groups = [group["name"] for item in student["items"] if item["name"] == name
                       for group in item["groups"] if not group["earned"]]

@@ -205,7 +205,7 @@ def test_all_of_it():
     state = run.home() / "styles.jsonl"
     run.keep_libraries(state)
     everything = [task for kind in run.KINDS for task in run.tasks(kind)]
-    tasks = share(everything, 20)
+    tasks = share(everything, 40)
     verdicts, results = judged(tasks, state)
 
     def of(kind):

@@ -131,8 +131,9 @@ def test_words_that_cannot_be_used(run, tmp_path, rubric):
     assert not (tmp_path / "x").exists()
 
 
-def test_on_a_full_disk_nothing_is_left(program, tmp_path):
-    done, files = on_small_disk(tmp_path, 64, program, "gradescope", "disk/auto")
+@pytest.mark.parametrize("folder", ["disk/auto", "disk"])  # one that is made, one that is empty
+def test_on_a_full_disk_nothing_is_left(program, tmp_path, folder):
+    done, files = on_small_disk(tmp_path, 64, program, "gradescope", folder)
     assert done.returncode == 2 and files == {} and not (tmp_path / "kept/auto").exists()
     assert "No space left on device" in done.stderr and done.stderr.count("\n") == 1
 
