@@ -104,6 +104,7 @@ def test_ctrl_c_ends_it_and_leaves_no_process(watched):
     watch.until("running all cases")
     children = subprocess.run(["pgrep", "-P", str(watch.process.pid)], capture_output=True,
                               text=True).stdout.split()
+    assert children
     watch.process.send_signal(signal.SIGINT)
     assert watch.process.wait(20) == 130
     assert not [child for child in children if os.path.exists(f"/proc/{child}")]
