@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from conftest import folder, slow_but
-from places import ROOT, compiler
+from places import ROOT, compiler, replaced
 
 SLOW_SHARES = 3  # shares.py
 
@@ -25,7 +25,7 @@ KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_col
 
 ROWS, LONG, COLUMNS, PRODUCT_IN_PARTS, ATTENTION_IN_PARTS = KERNELS[1:]
 # name: (the test that finds it, file, old text, new text)
-MISTAKES = {
+SOFTMAX = {
     # short rows, and rows that a block keeps
     "lanes_beyond_the_row": ("short_rows", ROWS, "row < rows && i < n;", "row < rows;"),
     "row_of_a_neighbour": ("short_rows", ROWS, "threadIdx.x) * N;\n  const bool there",
@@ -98,46 +98,47 @@ PARTS = {
 }
 
 OBJECTS = os.environ.get("PRENORM_HOPPER_OBJECTS", "")
-with_hopper = pytest.mark.skipif(not OBJECTS, reason="this build has no model of Hopper")
+CONSUMER, PRODUCER = "attention_wgmma_consumer.cuh", "attention_wgmma_producer.cuh"
 
 # (file, old text, new text) of mistakes that show only where a stage of the rings is used again.
 RINGS = {
-    "parity_stays": ("warpgroups", "Stage{0, parity ^ 1}", "Stage{0, parity}"),
-    "keys_are_not_released": ("_consumer", "    fence_registers(scores);\n    release(shared_.k_empty[keys_.index]);\n",
-                              "    fence_registers(scores);\n"),
-    "values_are_not_released": ("_consumer", "    release(shared_.v_empty[values_.index]);\n", ""),
+    "parity_stays": ("warpgroups.cuh", "Stage{0, parity ^ 1}", "Stage{0, parity}"),
+    "keys_are_not_released": (
+        CONSUMER, "    fence_registers(scores);\n    release(shared_.k_empty[keys_.index]);\n",
+        "    fence_registers(scores);\n"),
+    "values_are_not_released": (CONSUMER, "    release(shared_.v_empty[values_.index]);\n", ""),
     "keys_are_not_waited_for": (
-        "_producer", "    wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);\n", ""),
+        PRODUCER, "    wait(shared_.k_empty[keys_.index], keys_.parity ^ 1);\n", ""),
     "values_are_not_waited_for": (
-        "_producer", "    wait(shared_.v_empty[values_.index], values_.parity ^ 1);\n", ""),
-    "the_end_is_not_released": ("_consumer", "    release(shared_.k_empty[keys_.index]);\n"
-                                             "    keys_ = keys_.next();\n    store", "    store"),
+        PRODUCER, "    wait(shared_.v_empty[values_.index], values_.parity ^ 1);\n", ""),
+    "the_end_is_not_released": (CONSUMER, "    release(shared_.k_empty[keys_.index]);\n"
+                                          "    keys_ = keys_.next();\n    store", "    store"),
 }
 # And those that show wherever there is more than one tile, or a mask.
 OTHERS = {
-    "causal_by_one_more": ("_consumer", "min(item.end_key, query + 1)", "min(item.end_key, query + 2)"),
-    "causal_tiles_too_few": ("_producer", "a.causal ? min(a.m, end_query)",
+    "causal_by_one_more": (CONSUMER, "min(item.end_key, query + 1)", "min(item.end_key, query + 2)"),
+    "causal_tiles_too_few": (PRODUCER, "a.causal ? min(a.m, end_query)",
                              "a.causal ? min(a.m, end_query - tile)"),
-    "second_panel_is_the_first": ("_consumer", "c / panel_columns * tile * panel_row_bytes", "0"),
-    "half_of_the_mask_twice": ("_consumer", "2 * number_of(message) + half", "2 * number_of(message)"),
-    "mask_of_the_other_consumer": ("_producer", "2 * work.query_tile + consumer, key_tile",
+    "second_panel_is_the_first": (CONSUMER, "c / panel_columns * tile * panel_row_bytes", "0"),
+    "half_of_the_mask_twice": (CONSUMER, "2 * number_of(message) + half", "2 * number_of(message)"),
+    "mask_of_the_other_consumer": (PRODUCER, "2 * work.query_tile + consumer, key_tile",
                                    "2 * work.query_tile + 1 - consumer, key_tile"),
-    "clipped_tiles_are_full": ("_producer", "kind = Kind::clipped;", ""),
+    "clipped_tiles_are_full": (PRODUCER, "kind = Kind::clipped;", ""),
 }
 # And those that show where scores grow from tile to tile.
 GROWS = {
-    "values_are_not_rescaled": ("_consumer", "if (grows) shrink_all(y, rows.shrink);", ""),
-    "powers_are_not_rescaled": ("_consumer", "rows.sum[r] *= rows.shrink[r];", ""),
-    "maxima_are_a_lane_s_own": ("_consumer", "warp_reduce(now[r], maximum, 4)", "now[r]"),
+    "values_are_not_rescaled": (CONSUMER, "if (grows) shrink_all(y, rows.shrink);", ""),
+    "powers_are_not_rescaled": (CONSUMER, "rows.sum[r] *= rows.shrink[r];", ""),
+    "maxima_are_a_lane_s_own": (CONSUMER, "warp_reduce(now[r], maximum, 4)", "now[r]"),
 }
 # And those that show where a block has item after item.
 ITEMS = {
-    "the_last_item_is_not_released": ("_consumer", "if (has_last_item_) arrive(", "if (false) arrive("),
-    "the_present_item_is_released": ("_consumer", "shared_.q_empty[items_.next().index]",
+    "the_last_item_is_not_released": (CONSUMER, "if (has_last_item_) arrive(", "if (false) arrive("),
+    "the_present_item_is_released": (CONSUMER, "shared_.q_empty[items_.next().index]",
                                      "shared_.q_empty[items_.index]"),
     "items_are_not_waited_for": (
-        "_producer", "      wait(shared_.q_empty[items_.index], items_.parity ^ 1);\n", ""),
-    "a_stage_for_all_items": ("_consumer", "const std::uint64_t q = tile_at(q_, items_);",
+        PRODUCER, "      wait(shared_.q_empty[items_.index], items_.parity ^ 1);\n", ""),
+    "a_stage_for_all_items": (CONSUMER, "const std::uint64_t q = tile_at(q_, items_);",
                               "const std::uint64_t q = q_;"),
 }
 # In the product's v5: (file, old text, new text).
@@ -169,11 +170,26 @@ IN_PARTS = {
 }
 
 
-def plant(path, old, new):
-    """Changes a text that stands once in the file."""
-    text = path.read_text()
-    assert text.count(old) == 1, f"'{old}' occurs {text.count(old)} times in {path.name}"
-    path.write_text(text.replace(old, new))
+def found_by(test, kernel, mistakes):
+    """Of a kernel with the model of Hopper's instructions: one test finds all of these."""
+    return {name: ("hopper_tests", test, kernel, *change) for name, change in mistakes.items()}
+
+
+# name: (the fixture that makes the program, the test that finds it, the fixture's words)
+MISTAKES = {
+    **{name: ("emulated_tests", f"cuda_softmax/{test}*", *change) for name, (test, *change) in SOFTMAX.items()},
+    **{name: ("emulated_tests", *found) for name, found in PARTS.items()},
+    **found_by("hopper_attention/stages_are_used_again<prenorm__float16>", "attention", RINGS | OTHERS),
+    **found_by("hopper_attention/hard_values", "attention", GROWS),
+    **found_by("hopper_attention/items_follow_each_other<prenorm__float16>", "attention", ITEMS),
+    **found_by("hopper_product/sizes_that_tiles_do_not_divide", "linear", PRODUCT),
+    **found_by("hopper_product/float32_in_parts_of_bfloat16", "linear",
+               {name: ("linear_bf16x6_wgmma.cu", *change) for name, change in IN_PARTS.items()}),
+}
+assert len(MISTAKES) == sum(map(len, (SOFTMAX, PARTS, RINGS, OTHERS, GROWS, ITEMS, PRODUCT, IN_PARTS)))
+QUICK = {"rows_begin_at_vectors", "middle_parts_are_not_multiplied", "parity_stays", "causal_by_one_more",
+         "values_are_not_rescaled", "a_stage_for_all_items", "sums_go_on_from_the_last_tile",
+         "later_terms_replace_the_sums"}
 
 
 def compile_in(room, *words):
@@ -202,7 +218,7 @@ def emulated_tests(tmp_path_factory):
     def build(file, old, new):
         for path in (*(ROOT / "cuda").glob("*.cuh"), *(ROOT / "cuda" / name for name in KERNELS)):
             (room / path.name).write_text(path.read_text())
-        plant(room / file, old, new)
+        (room / file).write_text(replaced((room / file).read_text(), old, new))
         changed = [name for name in KERNELS
                    if file == name or (file.endswith(".cuh") and file in (room / name).read_text())]
         kept = [path for path in built if path.name.removesuffix(".o") not in changed]
@@ -214,24 +230,18 @@ def emulated_tests(tmp_path_factory):
 @pytest.fixture
 def hopper_tests(tmp_path):
     """hopper_tests(kernel, file, old, new): the tests of attention or linear with this change."""
+    if not OBJECTS:
+        pytest.skip("this build has no model of Hopper")
+
     def build(kernel, file, old, new):
         source = file if file.endswith(".cu") else f"{kernel}_wgmma.cu"
         for path in (*(ROOT / "cuda").glob(f"{kernel}_*wgmma*"), ROOT / "cuda/warpgroups.cuh"):
             (tmp_path / path.name).write_text(path.read_text())
-        plant(tmp_path / file, old, new)
+        (tmp_path / file).write_text(replaced((tmp_path / file).read_text(), old, new))
         objects = [each for each in OBJECTS.split(":") if f"/{source}" not in each
                    and ("_wgmma.dir/" not in each or f"test_{kernel}_wgmma.dir/" in each)]
         return program_of(tmp_path, [source], objects, f"-I{ROOT}/tests/cuda/hopper",
                           f"-I{ROOT}/cuda")
-    return build
-
-
-@pytest.fixture
-def attention_tests(hopper_tests):
-    """attention_tests(file, old, new), the file without attention_wgmma."""
-    def build(file, old, new):
-        return hopper_tests("attention", f"attention_wgmma{file}.cuh" if file[0] == "_" else f"{file}.cuh",
-                            old, new)
     return build
 
 
@@ -247,56 +257,10 @@ def passes(program, test):
     return done.returncode == 0
 
 
-def passes_hopper(program, test):
-    return passes(program, f"hopper_attention/{test}<prenorm__float16>")
-
-
-@pytest.mark.parametrize("name", slow_but({"rows_begin_at_vectors"}, MISTAKES))
-def test_a_mistake_in_softmax_is_found(emulated_tests, name):
-    test, *change = MISTAKES[name]
-    assert not passes(emulated_tests(*change), f"cuda_softmax/{test}*")
-
-
-@pytest.mark.parametrize("name", slow_but({"middle_parts_are_not_multiplied"}, PARTS))
-def test_a_mistake_in_bf16x6_is_found(emulated_tests, name):
-    test, *change = PARTS[name]
-    assert not passes(emulated_tests(*change), test)
-
-
-@with_hopper
-@pytest.mark.parametrize("name", slow_but({"parity_stays"}, RINGS))
-def test_the_second_turn_is_seen_only_where_there_is_one(attention_tests, name):
-    tests = attention_tests(*RINGS[name])
-    assert passes_hopper(tests, "each_stage_is_used_once")
-    assert not passes_hopper(tests, "stages_are_used_again")
-
-
-@with_hopper
-@pytest.mark.parametrize("name", slow_but({"causal_by_one_more"}, OTHERS))
-def test_other_mistakes_in_attention_are_found(attention_tests, name):
-    assert not passes_hopper(attention_tests(*OTHERS[name]), "stages_are_used_again")
-
-
-@with_hopper
-@pytest.mark.parametrize("name", slow_but({"values_are_not_rescaled"}, GROWS))
-def test_mistakes_where_scores_grow_are_found(attention_tests, name):
-    assert not passes(attention_tests(*GROWS[name]), "hopper_attention/hard_values")
-
-
-@with_hopper
-@pytest.mark.parametrize("name", slow_but({"a_stage_for_all_items"}, ITEMS))
-def test_mistakes_between_items_are_found(attention_tests, name):
-    assert not passes_hopper(attention_tests(*ITEMS[name]), "items_follow_each_other")
-
-
-@with_hopper
-@pytest.mark.parametrize("name", slow_but({"sums_go_on_from_the_last_tile"}, PRODUCT))
-def test_mistakes_in_the_product_are_found(hopper_tests, name):
-    assert not passes(hopper_tests("linear", *PRODUCT[name]), "hopper_product/sizes_that_tiles_do_not_divide")
-
-
-@with_hopper
-@pytest.mark.parametrize("name", slow_but({"later_terms_replace_the_sums"}, IN_PARTS))
-def test_mistakes_in_the_product_by_parts_are_found(hopper_tests, name):
-    tests = hopper_tests("linear", "linear_bf16x6_wgmma.cu", *IN_PARTS[name])
-    assert not passes(tests, "hopper_product/float32_in_parts_of_bfloat16")
+@pytest.mark.parametrize("name", slow_but(QUICK, MISTAKES))
+def test_a_mistake_is_found(request, name):
+    fixture, test, *change = MISTAKES[name]
+    tests = request.getfixturevalue(fixture)(*change)
+    if name in RINGS:
+        assert passes(tests, test.replace("stages_are_used_again", "each_stage_is_used_once"))
+    assert not passes(tests, test)

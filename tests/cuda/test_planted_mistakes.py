@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import pytest
 
 from conftest import folder, slow_but, small_cases
-from places import ROOT, compiler
+from places import ROOT, compiler, replaced
 
 SLOW_SHARES = 6  # shares.py
 
@@ -186,9 +186,9 @@ INVERTED_VECTORS = ("= bits_of(entries[i]);", "= there(i) ? bits_of(entries[i]) 
 SCALE = "static_cast<compute_t<T>>(1 / std::sqrt(static_cast<double>(a.d_k)))"
 
 
-def in_v3(old, new, count=1):
+def in_v3(old, new):
     """In what v3 and split keys share."""
-    return old, new, count, "attention_mma.cuh"
+    return old, new, 1, "attention_mma.cuh"
 
 
 SCALE_V3 = "std::numbers::log2e / std::sqrt(static_cast<double>(a.d_k))"
@@ -402,11 +402,6 @@ PROBLEMS = {mistake.problem: mistake.sources for mistake in MISTAKES}
 OTHERS = {"batch_invariant", "bf16x6", ("linear", "v3"), ("linear", "v4")}
 
 
-def replaced(text, old, new, count):
-    assert text.count(old) == count, f"'{old}' occurs {text.count(old)} times, not {count}"
-    return text.replace(old, new)
-
-
 class Workshop:
     """Makes libraries that have every version of their problems. What no mistake touches is
     compiled once for all."""
@@ -425,10 +420,10 @@ class Workshop:
         element = {"float16": "::prenorm::float16"}.get(dtype, "float")
         export = (copy / "export.cuh").read_text()
         export = replaced(export, "run<double, float, ::prenorm::float16, ::prenorm::bfloat16>",
-                          f"run<{element}>", 1)
+                          f"run<{element}>")
         export = replaced(export, "#define PRENORM_CUDA_EXPORT(problem, naive, launched)",
                           "#define PRENORM_CUDA_EXPORT(problem, naive, launched) "
-                          "PRENORM_CUDA_FUNCTION(problem##__v1, naive)", 1)
+                          "PRENORM_CUDA_FUNCTION(problem##__v1, naive)")
         (copy / "export.cuh").write_text(export)
         return copy
 

@@ -13,7 +13,7 @@ import time
 import pytest
 from conftest import slow_but
 from grading import grade, in_sandboxes, items, need, results
-from places import ROOT, SUBMISSIONS, program
+from places import ROOT, SUBMISSIONS, program, replaced
 
 SLOW_SHARES = 3  # shares.py
 
@@ -26,11 +26,6 @@ WRITTEN = {"relu": "RELU", "rmsnorm": "RMSNORM", "softmax": "SOFTMAX"}
 def line_of(path, text):
     [line] = [i for i, each in enumerate(path.read_text().splitlines(), 1) if text in each]
     return f"{path.name}:{line}"
-
-
-def replaced(text, old, new):
-    assert text.count(old) == 1, old
-    return text.replace(old, new)
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,12 @@ def compiler():
             *shlex.split(os.environ.get("CXX", "c++"))]
 
 
+def replaced(text, old, new, count=1):
+    """The text with another in place of one that it has so often."""
+    assert text.count(old) == count, f"'{old}' occurs {text.count(old)} times, not {count}"
+    return text.replace(old, new)
+
+
 def built(kind):
     """The folder of the libraries that were built of tests/submissions/KIND."""
     return Path(os.environ["PRENORM_TEST_SUBMISSIONS"]) / kind
