@@ -46,6 +46,7 @@ class Course:
     """A folder with subs/NAME, fixtures, rubric.toml and g.sqlite; the grader is started in it."""
 
     def __init__(self, folder):
+        adopt_orphans()
         self.folder = folder
         self.book = folder / "g.sqlite"
         self.work = folder / "g.sqlite.work"

@@ -10,12 +10,7 @@ import subprocess
 
 import pytest
 
-from gradebooks import Course, adopt_orphans, graders, wait_for, write_course
-
-
-@pytest.fixture(scope="module", autouse=True)
-def reaper():
-    adopt_orphans()
+from gradebooks import Course, graders, wait_for, write_course
 
 
 @pytest.fixture

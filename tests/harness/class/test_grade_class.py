@@ -17,16 +17,11 @@ import subprocess
 import h5py
 import pytest
 
-from gradebooks import (RUBRIC, Course, Gate, adopt_orphans, children, difference, dump, graders,
-                        library, none_left, wait_for, words_of, write_course)
+from gradebooks import (RUBRIC, Course, Gate, children, difference, dump, graders, library, none_left,
+                        wait_for, words_of, write_course)
 from grading import rubric
 
 EVERYONE = {"ann", "ben", "cy", "dee"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def reaper():
-    adopt_orphans()
 
 
 @pytest.fixture(scope="module")

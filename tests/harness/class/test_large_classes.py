@@ -15,18 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from gradebooks import Course, adopt_orphans, children, difference, dump, none_left
+from gradebooks import Course, children, difference, dump, none_left
 from places import program
 from shares import share
 from synthetic_class import RUBRIC, make_class, rubric_problems
 
 KILLS = 10
 GIB = 1 << 30
-
-
-@pytest.fixture(scope="module", autouse=True)
-def reaper():
-    adopt_orphans()
 
 
 class WholeCourse(Course):
