@@ -425,7 +425,7 @@ def refuse_personality():
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="a call's number")
-def test_races_cannot_be_looked_for_everywhere(tmp_path):
+def test_races_cannot_be_looked_for_everywhere():
     done = emulate(PROGRAMS / "vector_add.cu", "--check", "race", preexec_fn=refuse_personality)
     assert done.returncode == 2
     assert "--check race: addresses cannot be kept from being random here" in done.stderr

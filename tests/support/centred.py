@@ -86,12 +86,12 @@ def add_case(file, name, dtype, shape, *, scale=None, seed=0, atol=None, rtol=No
         data.attrs["rtol"] = 4 * epsilon if rtol is None else rtol
 
 
-def make_file(path, cases, problem="centred", signature=SIGNATURE):
+def make_file(path, cases, problem="centred"):
     with h5py.File(path, "w") as file:
         file.attrs["format"] = "prenorm-fixture"
         file.attrs["version"] = 1
         file.attrs["problem"] = problem
-        file.attrs["signature"] = signature
+        file.attrs["signature"] = SIGNATURE
         file.attrs["source"] = "made up for this test"
         file.create_group("cases")
         for name, options in cases.items():

@@ -71,10 +71,10 @@ class Course:
                                 env={**os.environ, "TMPDIR": str(self.scratch),
                                      **self.environment})
 
-    def finish(self, process, seconds=1800):
+    def finish(self, process):
         """(exit code, printed) of a grader that ends by itself and leaves nothing behind."""
         try:
-            printed = b"".join(text or b"" for text in process.communicate(timeout=seconds))
+            printed = b"".join(text or b"" for text in process.communicate(timeout=1800))
         finally:
             process.kill()
         none_left()
@@ -192,26 +192,26 @@ def end_unborn_sandboxes():
             os.kill(pid, signal.SIGKILL)
 
 
-def none_left(seconds=6):
+def none_left():
     """Fails where a process is alive that came from our children; the killed ones may need a
     moment. To be called when each child of our own has been waited for."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + 6
     while True:
         try:
             ended, _ = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return
         if ended == 0:
-            late = time.monotonic() > until - seconds / 2
+            late = time.monotonic() > until - 3
             if late:
                 end_unborn_sandboxes()
             assert time.monotonic() < until, [words_of(pid) for pid in children(os.getpid())]
             time.sleep(0.1 if late else 0.01)
 
 
-def wait_for(condition, process, seconds=120):
+def wait_for(condition, process):
     """What the condition returns, as soon as that is something; the process must not end before."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + 120
     while not (found := condition()):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until

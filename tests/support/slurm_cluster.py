@@ -246,10 +246,9 @@ class Cluster:
 
         self._wait(told, f"{', '.join(wanted)}: not ready", seconds)
 
-    def wait_until_idle(self, seconds=60):
+    def wait_until_idle(self):
         """Waits until all nodes are up and nothing runs on them."""
-        self._wait(lambda: set(self.states().values()) == {"idle"}, "the nodes are not idle",
-                   seconds)
+        self._wait(lambda: set(self.states().values()) == {"idle"}, "the nodes are not idle", 60)
 
     def logs(self):
         """What the daemons have written last, for the message of a failure."""

@@ -453,7 +453,7 @@ def test_a_fill_that_cannot_be_is_refused(book):
         assert not (book / "x.csv").exists() and (book / "canvas.csv").read_text() == CANVAS
 
 
-def test_similar_submissions_are_listed(book, tmp_path):
+def test_similar_submissions_are_listed(book):
     sources = make("functions")
     renamed = "# Mine.\n" + re.sub(r"\bx\b", "given", sources)
     other = "".join(f"def own_{i}(a, b):\n    return [a, {i}, b][a + b - {i}] + {{a: b}}[{i}](b)\n"

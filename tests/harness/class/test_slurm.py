@@ -19,8 +19,8 @@ from slurm_cluster import Cluster, unavailable
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason=str(unavailable()))
 
 
-def wait(condition, cluster, seconds=90):
-    end = time.monotonic() + seconds
+def wait(condition, cluster):
+    end = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < end, cluster.logs()
         time.sleep(0.1)

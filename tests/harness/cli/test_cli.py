@@ -83,7 +83,7 @@ def test_the_version_is_the_projects(prenorm):
     assert prenorm("--version") == f"prenorm {version[1]}\n"
 
 
-def test_a_home_that_cannot_be_found(program, own_home, good, tmp_path):
+def test_a_home_that_cannot_be_found(program, own_home, good):
     """Without /proc the program cannot see where it stands; told by PRENORM_HOME, it works."""
     if not shutil.which("bwrap"):
         pytest.skip("no bwrap")

@@ -31,9 +31,9 @@ class Watched:
             stderr=subprocess.PIPE)
         self.text = ""
 
-    def until(self, *parts, seconds=120):
+    def until(self, *parts):
         """Reads until all of these are in the text since the last call; returns that text."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 120
         while not all(part in self.text for part in parts):
             left = end - time.monotonic()
             assert left > 0, f"waited for {parts}; so far:\n{self.text}"
