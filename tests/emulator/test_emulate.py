@@ -35,7 +35,7 @@ BUGS = {found[1]: (dict(re.findall(r"// (\w+): (.*)", found[2])), SOURCE[:found.
 COUNTED = sorted(set(RIGHT) - {"cublas_product", "host_threads", "names_of_both_sides", "random_pi",
                                 "random_streams", "ray_tracer", "running_together", "small_atomics",
                                 "split_constants", "waiting", "wmma_product"})
-CHECKS = ["none", "memory", "race"]
+CHECKS = ["init", "none", "memory", "race"]
 
 # The quick tier has one of each kind.
 QUICK_RIGHT = {"cublas_product", "reductions", "streams_and_events", "thrust_keys", "wmma_product"}
@@ -52,35 +52,39 @@ def emulate(*words, **more):
                           **more)
 
 
+@pytest.fixture
+def emulated(tmp_path):
+    """emulated(text, words...): the finished program of this text, which is in emulated.path."""
+    def run(text, *words):
+        run.path.write_text(text)
+        return emulate(run.path, *words)
+
+    run.path = tmp_path / "program.cu"
+    return run
+
+
 def test_there_are_programs():
     assert len(RIGHT) >= 70 and len(BUGS) == SOURCE.count("if defined(BUG_")
     assert sum(len(finders) for finders, _ in BUGS.values()) >= 44
 
 
-@pytest.mark.parametrize("name", slow_but(QUICK_RIGHT, RIGHT))
-def test_program(name):
-    done = emulate(PROGRAMS / f"{name}.cu")
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert "agree" in done.stdout
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name, check", [
-    (name, check) for name in RIGHT for check in CHECKS
+    pytest.param(name, check, marks=[pytest.mark.slow] * (check != "init" or name not in QUICK_RIGHT))
+    for check in CHECKS for name in RIGHT
     # ThreadSanitizer has no blocks that run together, and calls what is volatile a race.
     if (name, check) != ("waiting", "race")])
 def test_nothing_is_found_in_a_right_program(name, check):
     done = emulate(PROGRAMS / f"{name}.cu", "--check", check)
     said = done.stderr
-    if name == "waiting":  # its blocks may wait for long, which is told and no finding
+    if name == "waiting" and check != "init":  # its blocks may wait for long, which is told and no finding
         said = re.sub(r"prenorm: kernel backwards, .*: runs after 10 seconds of .*\n", "", said)
     assert (done.returncode, said) == (0, ""), done.stdout + done.stderr
+    assert "agree" in done.stdout
 
 
-def test_who_watches_launches_does_not_keep_a_program_alive(tmp_path):
+def test_who_watches_launches_does_not_keep_a_program_alive(emulated):
     """It ends with its last thread, which is not that of main()."""
-    source = tmp_path / "x.cu"
-    source.write_text("""#include <pthread.h>
+    done = emulated("""#include <pthread.h>
 #include <cstdio>
 __global__ void k() {}
 void* later(void*) { std::puts("ended"); return nullptr; }
@@ -92,13 +96,11 @@ int main() {
   pthread_exit(nullptr);
 }
 """)
-    done = emulate(source)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
 
 
-def test_an_error_beside_blocks_that_wait_for_all_is_the_one_that_is_told(tmp_path):
-    source = tmp_path / "x.cu"
-    source.write_text("""#include <cooperative_groups.h>
+def test_an_error_beside_blocks_that_wait_for_all_is_the_one_that_is_told(emulated):
+    done = emulated("""#include <cooperative_groups.h>
 __global__ void k(float* x) {
   if (blockIdx.x == 2) x[4] = 1;
   cooperative_groups::this_grid().sync();
@@ -111,8 +113,8 @@ int main() {
   cudaDeviceSynchronize();
 }
 """)
-    done = emulate(source)
-    assert done.returncode == 1 and f"{source}:3" in done.stderr and "waits for all" not in done.stderr, done.stderr
+    assert done.returncode == 1 and f"{emulated.path}:3" in done.stderr, done.stderr
+    assert "waits for all" not in done.stderr, done.stderr
 
 
 @pytest.mark.slow
@@ -145,11 +147,10 @@ def test_bug_is_found_in_its_line(name):
 MAIN = "#include <cstdio>\n#include <cstdlib>\n"
 
 
-def test_arguments_and_exit_code(tmp_path):
-    path = tmp_path / "echo.cu"
-    path.write_text(MAIN + "int main(int argc, char** argv) {\n  for (int i = 1; i < argc; ++i) "
-                    "puts(argv[i]);\n  return argc + VALUE;\n}\n")
-    done = emulate(path, "-D", "VALUE=4", "--", "--help", "-x", "a b", "--")
+def test_arguments_and_exit_code(emulated):
+    done = emulated(MAIN + "int main(int argc, char** argv) {\n  for (int i = 1; i < argc; ++i) "
+                    "puts(argv[i]);\n  return argc + VALUE;\n}\n",
+                    "-D", "VALUE=4", "--", "--help", "-x", "a b", "--")
     assert (done.returncode, done.stdout, done.stderr) == (9, "--help\n-x\na b\n--\n", "")
 
 
@@ -166,21 +167,17 @@ def test_several_files_and_headers(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
-def test_output_can_be_kept(tmp_path):
-    path = tmp_path / "hello.cu"
-    path.write_text(MAIN + '__global__ void hello() { printf("hello %d\\n", threadIdx.x); }\n'
-                    "int main() { hello<<<1, 2>>>(); cudaDeviceSynchronize(); }\n")
-    done = emulate(path, "-o", tmp_path / "hello")
+def test_output_can_be_kept(emulated, tmp_path):
+    done = emulated(MAIN + '__global__ void hello() { printf("hello %d\\n", threadIdx.x); }\n'
+                    "int main() { hello<<<1, 2>>>(); cudaDeviceSynchronize(); }\n", "-o", tmp_path / "hello")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     run = subprocess.run([tmp_path / "hello"], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "hello 0\nhello 1\n")
 
 
-def test_errors_of_the_compiler_name_the_users_line(tmp_path):
-    path = tmp_path / "wrong.cu"
-    path.write_text("__global__ void k(int* x) {\n  *x = missing;\n}\nint main() {}\n")
-    done = emulate(path)
-    assert done.returncode == 2 and f"{path}:2:" in done.stderr, done.stderr
+def test_errors_of_the_compiler_name_the_users_line(emulated):
+    done = emulated("__global__ void k(int* x) {\n  *x = missing;\n}\nint main() {}\n")
+    assert done.returncode == 2 and f"{emulated.path}:2:" in done.stderr, done.stderr
     assert "'missing' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
 
 
@@ -212,16 +209,14 @@ DEATHS = {  # {how: (a kernel's body, main's, exit code, what is said)}
         *((how, "init") for how in sorted(set(DEATHS) - {"abort", "large_array"})),
         *((how, check) for how in ("abort_of_a_thread", "calls_of_a_thread", "null")
           for check in ("memory", "race"))])])
-def test_a_death_is_told(how, check, tmp_path):
+def test_a_death_is_told(how, check, emulated):
     of_kernel, of_main, code, says = DEATHS[how]
-    path = tmp_path / "dies.cu"
-    path.write_text("#include <csignal>\n#include <cstring>\n#include <thread>\n" + MAIN +
+    done = emulated("#include <csignal>\n#include <cstring>\n#include <thread>\n" + MAIN +
                     f"__global__ void k(int* x, int n) {{ {of_kernel} }}\n"
                     f"int main(int count, char** words) {{ int* x = nullptr; {of_main}\n"
-                    "  k<<<1, 8>>>(x, 30);\n  cudaDeviceSynchronize();\n}\n")
-    done = emulate(path, "--check", check)
+                    "  k<<<1, 8>>>(x, 30);\n  cudaDeviceSynchronize();\n}\n", "--check", check)
     assert done.returncode == code and says in done.stderr, done.stderr
-    place = f"{path}:{6 if of_kernel else 7}"
+    place = f"{emulated.path}:{6 if of_kernel else 7}"
     assert place in done.stderr or how.startswith("damage"), done.stderr
     if code > 128:
         assert "the program was ended by" in done.stderr
@@ -247,27 +242,23 @@ def test_an_endless_kernel_is_told(check, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("asks", ["", "  if (cudaGetLastError() != cudaSuccess) puts(\"heard\");\n"])
-def test_a_launch_that_was_refused_is_told_where_nobody_asks(tmp_path, asks):
-    path = tmp_path / "refused.cu"
-    path.write_text(MAIN + "__global__ void fill() {}\nint main() {\n  fill<<<1, 2048>>>();\n" + asks
+def test_a_launch_that_was_refused_is_told_where_nobody_asks(emulated, asks):
+    done = emulated(MAIN + "__global__ void fill() {}\nint main() {\n  fill<<<1, 2048>>>();\n" + asks
                     + "  cudaDeviceSynchronize();\n}\n")
-    done = emulate(path)
     assert done.returncode == 0
     told = "a launch was refused, and never asked for its error: kernel fill: a block of (2048, 1, 1)"
-    assert (told in done.stderr and f"{path}:5" in done.stderr) == (asks == ""), done.stderr
+    assert (told in done.stderr and f"{emulated.path}:5" in done.stderr) == (asks == ""), done.stderr
 
 
 @pytest.mark.slow
-def test_a_conversion_of_what_does_not_fit_is_told(tmp_path):
+def test_a_conversion_of_what_does_not_fit_is_told(emulated):
     """In kernels alone, and only what the type has no room for."""
-    path = tmp_path / "converts.cu"
-    path.write_text(MAIN + "__global__ void k(float x) {\n  volatile int fits = -1e9f * x;\n"
+    done = emulated(MAIN + "__global__ void k(float x) {\n  volatile int fits = -1e9f * x;\n"
                     "  volatile int large = 3e9f * x;\n}\nint main(int count, char**) {\n"
                     "  volatile int large = 3e9f * count;\n  k<<<1, 2>>>(1);\n}\n")
-    done = emulate(path)
     assert (done.returncode, done.stderr) == (
         0, "prenorm: kernel k, block (0, 0, 0), thread (0, 0, 0): converts 3e+09 to 'int', which a device "
-        f"saturates and this does not ({path}:5)\n")
+        f"saturates and this does not ({emulated.path}:5)\n")
 
 
 @pytest.mark.slow
@@ -275,22 +266,20 @@ def test_a_conversion_of_what_does_not_fit_is_told(tmp_path):
     ("HostToDevice", "d", "h", 0), ("DeviceToHost", "h", "d", 0), ("Default", "d", "d", 0),
     ("DeviceToHost", "d", "h", 1), ("HostToDevice", "h", "d", 1), ("DeviceToDevice", "d", "h", 1),
     ("HostToHost", "h", "d", 1), ("HostToDevice", "d", "m", 0), ("DeviceToHost", "m", "d", 0)])
-def test_a_copy_s_direction_fits_its_pointers(tmp_path, kind, to, start, status):
-    path = tmp_path / "copies.cu"
-    path.write_text(MAIN + f"""int main() {{
+def test_a_copy_s_direction_fits_its_pointers(emulated, kind, to, start, status):
+    done = emulated(MAIN + f"""int main() {{
   float *h = (float*)calloc(1, 64), *d, *m;
   cudaMalloc(&d, 64); cudaMallocManaged(&m, 64); cudaMemset(d, 0, 64);
   return cudaMemcpy({to}, {start}, 64, cudaMemcpy{kind});
 }}
 """)
-    assert emulate(path).returncode == status
+    assert done.returncode == status
 
 
-def test_cxx20_where_it_is_asked_for(tmp_path):
-    path = tmp_path / "standard.cu"
-    path.write_text(MAIN + "int main() { return __cplusplus / 100 - 2017; }\n")
-    assert emulate(path).returncode == 0
-    assert emulate(path, "--std", "c++20").returncode == 3
+def test_cxx20_where_it_is_asked_for(emulated):
+    text = MAIN + "int main() { return __cplusplus / 100 - 2017; }\n"
+    assert emulated(text).returncode == 0
+    assert emulated(text, "--std", "c++20").returncode == 3
 
 
 def test_a_full_disk_is_told(tmp_path):
@@ -359,14 +348,13 @@ int main() {
     assert done.returncode == 2 and "no request of line 'strided.cu:99' was counted" in done.stderr
 
 
-def test_profile_of_a_program_without_kernels(tmp_path):
-    path = tmp_path / "none.cu"
-    path.write_text("int main() {}\n")
-    done = emulate(path, "--profile")
+def test_profile_of_a_program_without_kernels(emulated, tmp_path):
+    text = "int main() {}\n"
+    done = emulated(text, "--profile")
     assert (done.returncode, done.stdout) == (0, "") and "no kernel ran" in done.stderr
-    assert emulate(path, "--html", tmp_path / "page.html").returncode == 1
+    assert emulated(text, "--html", tmp_path / "page.html").returncode == 1
     for words in (["--check", "race"], ["-o", tmp_path / "program"]):
-        done = emulate(path, "--html", tmp_path / "page.html", *words)
+        done = emulated(text, "--html", tmp_path / "page.html", *words)
         assert done.returncode == 2 and "leave out --check and -o" in done.stderr
 
 
@@ -444,24 +432,22 @@ def test_all_that_is_missing_is_named_in_one_sentence(tmp_path):
     assert (done.returncode, done.stderr) == (1, f"{path}:2: helper_cuda.h is not found\n")
 
 
-def test_a_toolkit_is_not_taken_for_the_emulator(tmp_path):
+def test_a_toolkit_is_not_taken_for_the_emulator(emulated, tmp_path):
     (tmp_path / "toolkit/include").mkdir(parents=True)
     for name in ("cuda_runtime.h", "cuda_fp16.h", "cublas_v2.h", "cufft.h"):
         (tmp_path / "toolkit/include" / name).write_text("void hidden;\n")
-    path = tmp_path / "program.cu"
-    path.write_text("#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cublas_v2.h>\n"
-                    "int main() { return int(float(__half(7))); }\n")
-    done = emulate(path, "-I", tmp_path / "toolkit/include")
+    done = emulated("#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cublas_v2.h>\n"
+                    "int main() { return int(float(__half(7))); }\n", "-I", tmp_path / "toolkit/include")
     assert (done.returncode, done.stderr) == (7, "")
     # A library's header is refused where it is found as well.
+    path = tmp_path / "cufft.cu"
     path.write_text("\n#include <cufft.h>\nint main() {}\n")
     done = compile_by_front_door(path, "-isystem", tmp_path / "toolkit/include", "-o/dev/null")
     assert (done.returncode, done.stderr) == (1, f"{path}:2: cufft.h is not emulated\n")
 
 
-def test_errors_of_the_runtime(tmp_path):
-    path = tmp_path / "errors.cu"
-    path.write_text(MAIN + """
+def test_errors_of_the_runtime(emulated):
+    done = emulated(MAIN + """
 __global__ void k() { extern __shared__ char s[]; s[threadIdx.x] = 1; }
 template <class T> __global__ void of(T) { extern __shared__ char s[]; s[threadIdx.x] = 1; }
 #define SAYS(error, call) \\
@@ -500,12 +486,11 @@ int main() {
   LAST(cudaErrorInvalidValue);
 }
 """)
-    done = emulate(path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.slow
-def test_a_program_of_200_lines_compiles_in_time(tmp_path):
+def test_a_program_of_200_lines_compiles_in_time(emulated):
     """Processor time: the machine may be busy."""
     lines = [MAIN, "#include <vector>"]
     for i in range(20):
@@ -516,10 +501,8 @@ def test_a_program_of_200_lines_compiles_in_time(tmp_path):
                   "    __syncthreads();", "  }", "  if (t == 0) *y = s[0];", "}",]
     lines += ["int main() {", "  float* x;", "  cudaMalloc(&x, 256);", "  cudaMemset(x, 0, 256);"]
     lines += [f"  k{i}<<<1, 64>>>(x, x, 64);" for i in range(20)] + ["}"]
-    path = tmp_path / "long.cu"
-    path.write_text("\n".join(lines))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = emulate(path)
+    done = emulated("\n".join(lines))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert (done.returncode, done.stderr) == (0, "")
     assert after.ru_utime - before.ru_utime < 10
