@@ -10,10 +10,8 @@ import sys
 
 import pytest
 
+import ladders
 from places import ROOT
-
-sys.path.insert(0, str(ROOT / "cuda"))
-import ladders  # noqa: E402
 
 
 KERNEL = """\

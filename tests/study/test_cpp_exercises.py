@@ -4,7 +4,6 @@
 """The C++ exercises of the notebooks: unsolved where they start, and solved by a few lines."""
 
 import re
-import sys
 
 import pytest
 
@@ -13,9 +12,7 @@ for package in ("pandas", "pygments"):
 
 from conftest import slow_but
 from notebook_runs import ROOT, code_of
-
-sys.path.insert(0, str(ROOT / "notebooks"))
-from prenorm import cells, sources  # noqa: E402
+from prenorm import cells, sources
 
 pytestmark = pytest.mark.usefixtures("home")
 STARTS = {problem: text for path in sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -18,8 +18,6 @@ import guide
 from guide import plain
 from places import ROOT, program
 
-sys.path.insert(0, str(ROOT / "notebooks/study"))
-
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = sorted({README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *DOCS,

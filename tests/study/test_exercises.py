@@ -15,7 +15,6 @@ import pytest
 
 from places import ROOT
 
-sys.path.insert(0, str(ROOT / "notebooks"))
 for package in ("pandas", "pygments", "matplotlib"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
 sys.modules["matplotlib"].use("Agg")  # no window

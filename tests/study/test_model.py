@@ -1,20 +1,15 @@
 # labels: unit notebooks
 """The trained model: every solution and the page's JavaScript compute it as PyTorch does, and it has learned."""
 
-import sys
-
 import h5py
 import numpy as np
 import pytest
 
+import model
+import prenorm
+import tour
+from model.text import prompts, stories
 from places import ROOT
-
-sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "notebooks/study")]
-
-import model  # noqa: E402
-import prenorm  # noqa: E402
-import tour  # noqa: E402
-from model.text import prompts, stories  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("home")  # a built program
 

@@ -16,8 +16,6 @@ import pytest
 
 from places import ROOT
 
-sys.path.insert(0, str(ROOT / "notebooks"))
-
 for package in ("pandas", "pygments"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
 import prenorm  # noqa: E402

@@ -5,7 +5,6 @@
 
 import difflib
 import re
-import sys
 
 import pytest
 
@@ -14,9 +13,7 @@ for package in ("pandas", "pygments"):
 
 from conftest import slow_but
 from notebook_runs import ROOT, code_of, written
-
-sys.path.insert(0, str(ROOT / "notebooks"))
-from prenorm.puzzles import puzzle  # noqa: E402
+from prenorm.puzzles import puzzle
 
 CELLS = code_of("puzzles")
 STARTS = written("puzzles", ".cu")

@@ -2,21 +2,15 @@
 """The picture of the block and the tour of the site: their links lead somewhere, their numbers are the
 model's."""
 
-import sys
-
 import numpy as np
 import pytest
 
+import block
+import model
+import prenorm
+import search
+import tour
 from places import ROOT
-
-sys.path[:0] = [str(ROOT / "notebooks"), str(ROOT / "notebooks/study")]
-
-import block  # noqa: E402
-import model  # noqa: E402
-import search  # noqa: E402
-import tour  # noqa: E402
-
-import prenorm  # noqa: E402
 
 
 @pytest.fixture(scope="module")
