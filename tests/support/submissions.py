@@ -285,6 +285,17 @@ project({name} LANGUAGES CXX)
 find_package(prenorm 0.1 REQUIRED)
 prenorm_add_solution({name} solution.cpp)
 """
+# With a statement in its loop; right is RIGHT_RELU.
+RELU = """\
+#include <prenorm/prenorm.hpp>
+template <class T>
+void relu(prenorm::View<const T> x, prenorm::View<T> y) {
+  for (std::int64_t i = 0; i < x.size(); ++i) %s;
+}
+PRENORM_SOLUTION(kDLCPU)
+PRENORM_EXPORT(relu, relu)
+"""
+RIGHT_RELU = "y[i] = x[i] < 0 ? T(0) : x[i]"
 
 
 @cache

@@ -9,18 +9,10 @@ import os
 import pytest
 
 from grading import best_sandbox, grade, need
-from submissions import PROJECT
+from submissions import PROJECT, RELU, RIGHT_RELU as RIGHT
 
 CUDA_ALONE = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
                                 reason="there is no emulator for submissions")
-RELU = """#include <prenorm/prenorm.hpp>
-template <class T>
-void relu(prenorm::View<const T> x, prenorm::View<T> y) {
-  for (std::int64_t i = 0; i < x.size(); ++i) y[i] = %s;
-}
-PRENORM_SOLUTION(kDLCPU)
-PRENORM_EXPORT(relu, relu)
-"""
 CUDA = """#include <prenorm/prenorm.hpp>
 #include <cuda_runtime.h>
 template <class T>
@@ -36,7 +28,7 @@ void relu(prenorm::View<const T> x, prenorm::View<T> y, prenorm::Stream stream) 
 PRENORM_SOLUTION(kDLCUDA)
 PRENORM_EXPORT_FOR(relu, relu, float)
 """
-RIGHT, WRONG = "x[i] < 0 ? T(0) : x[i]", "x[i]"
+WRONG = "y[i] = x[i]"
 KEPT = "not built again: no file has changed since it was"
 
 
@@ -47,13 +39,13 @@ def cache(tmp_path):
 
 @pytest.fixture
 def mine(tmp_path):
-    """mine(formula): a project in a folder of that name."""
+    """mine(statement): a project in a folder of that name."""
 
-    def make(formula, name="mine"):
+    def make(statement, name="mine"):
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         (folder / "CMakeLists.txt").write_text(PROJECT.format(name="mine"))
-        (folder / "solution.cpp").write_text(RELU % formula)
+        (folder / "solution.cpp").write_text(RELU % statement)
         return folder
 
     return make
