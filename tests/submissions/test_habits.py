@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 
 from attacks import write_over
-from grading import best_sandbox, grade, in_sandboxes, need, rubric, state, without_torch
-from places import ROOT, SUBMISSIONS, built
+from grading import best_sandbox, grade, in_sandboxes, need, rubric, state, without_torch, write_rubric
+from places import SUBMISSIONS, built
 
 SLOW_SHARES = 4  # shares.py
 
@@ -62,14 +62,6 @@ QUICK = {"cache_beside", "connection_under_signals", "file_in_tmp", "fork_and_wa
 
 CASES = {"silu": '["width_33_float32", "three_axes_float32", "elements_8209_float32"]',
          "rmsnorm": '["many_terms_float32", "batch_of_4_float32", "three_batch_axes_float32"]'}
-
-
-def write_rubric(problem, folder):
-    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", folder)
-    path = folder / "habits.toml"
-    path.write_text(rubric("Habits", {"all": f"cases = {CASES[problem]}"}, {problem: (problem, 1)},
-                           'adapters = "adapters-2025.toml"\n'))
-    return path
 
 
 def write_submission(path, adapters, folder):
@@ -119,10 +111,11 @@ def left_behind(program, before):
 
 def check(submission, name, sandbox, tmp, python=None):
     problem = PROBLEMS.get(name, "silu")
+    path = write_rubric(tmp, rubric("Habits", {"all": f"cases = {CASES[problem]}"}, {problem: (problem, 1)}))
     words = ["--python", python] if python else []
     before = shared_memory()
-    _, report, printed = grade(submission, "--rubric", write_rubric(problem, tmp), "--sandbox",
-                               sandbox, "--seed", "3", *OPTIONS.get(name, []), *words, tmp=tmp)
+    _, report, printed = grade(submission, "--rubric", path, "--sandbox", sandbox, "--seed", "3",
+                               *OPTIONS.get(name, []), *words, tmp=tmp)
     assert report, printed
     wrong = [(result["case"], result["status"], result["message"])
              for result in report["results"] if result["status"] != "PASSED"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from places import program
+from places import ROOT, program
 
 SANDBOXES = ("bubblewrap", "process")
 
@@ -77,6 +78,13 @@ def rubric(title, groups, items, more=""):
     parts += [f'[[items]]\nname = "{name}"\nproblems = ["{problem}"]\npoints = {points}\n'
               for name, (problem, points) in items.items()]
     return "\n".join(parts)
+
+
+def write_rubric(folder, text):
+    """The path of a rubric in that folder, for work with the adapters of 2025, which are beside it."""
+    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", folder)
+    (folder / "rubric.toml").write_text('adapters = "adapters-2025.toml"\n' + text)
+    return folder / "rubric.toml"
 
 
 def items(report):

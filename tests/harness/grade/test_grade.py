@@ -26,7 +26,7 @@ import h5py
 import pytest
 
 from elf import exports
-from grading import rubric
+from grading import rubric, write_rubric
 from places import ROOT
 from shares import share
 from submissions import RELU, RIGHT_RELU, folder_of
@@ -247,7 +247,7 @@ def run_softmax(in_features, dim):
 MAIN_AND_LARGE = rubric("One problem", {
     "large": 'dtypes = ["float32", "float64", "bfloat16"]\ncases = ["batch_of_*", "shift_1000_*"]',
     "main": 'share = 9\ndtypes = ["float32"]\ncases = ["batch_of_*", "last_axis_*", "one_axis_*"]'},
-    {"softmax": ("softmax", 1)}, 'adapters = "adapters-2025.toml"\n')
+    {"softmax": ("softmax", 1)})
 
 
 @pytest.mark.slow
@@ -255,9 +255,7 @@ def test_what_hangs_elsewhere_keeps_what_is_worth_the_most(grade, tmp_path):
     """Time-outs end a problem, but for its main group; after the first they come sooner."""
     pytest.importorskip("torch")
     (tmp_path / "adapters.py").write_text(SLOW_AT_LARGE)
-    (tmp_path / "rubric.toml").write_text(MAIN_AND_LARGE)
-    shutil.copy(FIXTURES / "rubrics/adapters-2025.toml", tmp_path)
-    report = grade(tmp_path / "adapters.py", "--rubric", tmp_path / "rubric.toml", "--python",
+    report = grade(tmp_path / "adapters.py", "--rubric", write_rubric(tmp_path, MAIN_AND_LARGE), "--python",
                    sys.executable, "--timeout", "2", "--seed", 1, jobs=1)
     [item] = report["items"]
     assert {group["name"]: group["earned"] for group in item["groups"]} == {
@@ -559,65 +557,51 @@ def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
 
 FORBIDS = rubric("Two problems", {"float32": 'dtypes = ["float32"]\ncases = ["batch_of_*"]'},
                  {"softmax": ("softmax", 1), "linear": ("linear", 1)},
-                 'adapters = "adapters-2025.toml"\n'
                  'forbidden = ["torch.softmax", "torch.nn.functional.*", "torch.nn.SiLU"]\n')
-CALLS = """
+WORK = """
 import concurrent.futures
 import torch
 import layers
 activation = torch.nn.SiLU()
-def run_softmax(in_features, dim):
-    return layers.softmax(in_features, dim)
+{}
 def run_linear(d_in, d_out, weights, in_features):
     return in_features @ weights.T
 """
-IN_A_THREAD = """
+BY_LINES = ["torch.nn.functional.silu (layers.py:4)", "torch.softmax (layers.py:5)"]
+# {how: (run_softmax, the forbidden calls that are told)}
+CALLS = {
+    "by a line": ("""
+def run_softmax(in_features, dim):
+    return layers.softmax(in_features, dim)
+""", BY_LINES),
+    "in a thread": ("""
+def run_softmax(in_features, dim):
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
         return threads.submit(layers.softmax, in_features, dim).result()
-"""
+""", BY_LINES),
+    "by no line": ("run_softmax = torch.softmax", ["torch.softmax (by code that has no line here)"]),
+}
 
 
-@pytest.mark.parametrize("in_a_thread", [False, True])
-@pytest.mark.parametrize("earns", [True, False])
-def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path, earns, in_a_thread):
+@pytest.mark.parametrize("how, earns", [
+    *itertools.product(["by a line", "in a thread"], [True, False]), ("by no line", False)])
+def test_forbidden_calls_are_told_and_cost_what_the_rubric_says(grade, tmp_path, how, earns):
     pytest.importorskip("torch")
-    shelf = tmp_path / "rubrics"
-    shelf.mkdir()
-    shutil.copy(FIXTURES / "rubrics/adapters-2025.toml", shelf)
-    (shelf / "mine.toml").write_text(
-        FORBIDS if earns else FORBIDS.replace("[[", "forbidden_calls_earn = false\n[[", 1))
+    path = write_rubric(tmp_path, ("" if earns else "forbidden_calls_earn = false\n") + FORBIDS)
     work = tmp_path / "ann"
     work.mkdir()
-    calls = CALLS
-    if in_a_thread:
-        calls = calls.replace("\n    return layers.softmax(in_features, dim)\n", IN_A_THREAD)
-    (work / "adapters.py").write_text(calls)
+    softmax, told = CALLS[how]
+    (work / "adapters.py").write_text(WORK.format(softmax))
     (work / "layers.py").write_text(
         "import torch\ndef softmax(x, axis):\n    activate = torch.nn.functional.silu\n"
         "    activate(x)\n    return torch.softmax(x, axis)\n")
-    report = grade(work, "--rubric", shelf / "mine.toml", "--python", sys.executable, "--seed", 5)
+    report = grade(work, "--rubric", path, "--python", sys.executable, "--seed", 5)
     assert {r["status"] for r in report["results"]} == {"PASSED"}
     assert [note for note in report["notes"] if "forbidden" in note] == [
-        "its process says: forbidden call in softmax: torch.nn.functional.silu (layers.py:4)",
-        "its process says: forbidden call in softmax: torch.softmax (layers.py:5)",
+        *(f"its process says: forbidden call in softmax: {call}" for call in told),
         *["softmax: earns nothing, for it makes forbidden calls"] * (not earns)]
     assert {item["name"]: item["earned"] for item in report["items"]} == {
         "softmax": float(earns), "linear": 1}
-
-
-def test_a_forbidden_function_need_not_be_called_by_a_line(grade, tmp_path):
-    pytest.importorskip("torch")
-    shutil.copy(FIXTURES / "rubrics/adapters-2025.toml", tmp_path)
-    (tmp_path / "mine.toml").write_text(FORBIDS.replace("[[", "forbidden_calls_earn = false\n[[", 1))
-    work = tmp_path / "ann"
-    work.mkdir()
-    (work / "adapters.py").write_text(
-        "import torch\nrun_softmax = torch.softmax\n"
-        "def run_linear(d_in, d_out, weights, in_features):\n    return in_features @ weights.T\n")
-    report = grade(work, "--rubric", tmp_path / "mine.toml", "--python", sys.executable, "--seed", 5)
-    assert ("its process says: forbidden call in softmax: torch.softmax (by code that has no line here)"
-            in report["notes"])
-    assert {item["name"]: item["earned"] for item in report["items"]} == {"softmax": 0, "linear": 1}
 
 
 @pytest.mark.parametrize("words, complaint", [

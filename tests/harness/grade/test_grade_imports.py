@@ -7,19 +7,19 @@ import csv
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
-from grading import SANDBOXES, best_sandbox, grade, in_sandboxes, items, need, results, rubric, without_torch
+from grading import (SANDBOXES, best_sandbox, grade, in_sandboxes, items, need, results, rubric, without_torch,
+                     write_rubric)
 from places import ROOT, program
 
 SCRIPT = ROOT / "harness/worker/prenorm_missing.py"
 RUBRIC = rubric("Two functions", {"float32": 'dtypes = ["float32"]\ncases = ["batch_of_*", "width_3*"]'},
-                {"silu": ("silu", 2), "softmax": ("softmax", 3)}, 'adapters = "adapters-2025.toml"\n')
+                {"silu": ("silu", 2), "softmax": ("softmax", 3)})
 
 LAYERS = """
     import numpy as np
@@ -79,10 +79,7 @@ def write(folder, files):
 def course(tmp_path_factory):
     """A rubric, and words for the program."""
     folder = tmp_path_factory.mktemp("course")
-    (folder / "rubric.toml").write_text(RUBRIC)
-    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", folder)
-    return ["--rubric", folder / "rubric.toml", "--python", without_torch(folder / "venv"),
-            "--seed", 5]
+    return ["--rubric", write_rubric(folder, RUBRIC), "--python", without_torch(folder / "venv"), "--seed", 5]
 
 
 @in_sandboxes(["it"])
@@ -287,8 +284,7 @@ def test_links_lead_nowhere(tmp_path):
     (tmp_path / "sub/secret.py").symlink_to(tmp_path / "outside/secret.py")
     (tmp_path / "sub/part").symlink_to(tmp_path / "outside")
     (tmp_path / "other").symlink_to(tmp_path / "sub")
-    (tmp_path / "rubric.toml").write_text(RUBRIC)
-    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", tmp_path)
+    write_rubric(tmp_path, RUBRIC)
     _, _, err = run("grade", "--rubric", "rubric.toml", "--no-hidden", "--gradebook", "g.sqlite",
                     "--sandbox", best_sandbox(), "sub", "other", cwd=tmp_path)
     assert "lacking_secret" not in err

@@ -1,11 +1,9 @@
 # labels: grading
 """A function that overwrites its inputs: whether it loses its points is the rubric's word."""
 
-import shutil
-
 import pytest
 
-from grading import best_sandbox, grade, results, rubric, without_torch
+from grading import best_sandbox, grade, results, rubric, without_torch, write_rubric
 from places import ROOT
 
 ADAPTERS = """
@@ -22,13 +20,11 @@ def test_the_rubric_decides(allowed, tmp_path):
     submission = tmp_path / "submission"
     submission.mkdir()
     (submission / "adapters.py").write_text(ADAPTERS)
-    shutil.copy(ROOT / "fixtures/rubrics/adapters-2025.toml", tmp_path)
-    lines = f'adapters = "adapters-2025.toml"\ninputs_may_change = {str(allowed).lower()}\n'
-    (tmp_path / "rubric.toml").write_text(
-        rubric("In place", {"all": 'cases = ["width_33_float32"]'}, {"silu": ("silu", 1)}, lines))
-    _, report, printed = grade(submission, "--rubric", tmp_path / "rubric.toml", "--sandbox",
-                               best_sandbox(), "--seed", "5", "--python",
-                               without_torch(tmp_path / "venv"), tmp=tmp_path)
+    path = write_rubric(tmp_path, rubric(
+        "In place", {"all": 'cases = ["width_33_float32"]'}, {"silu": ("silu", 1)},
+        f"inputs_may_change = {str(allowed).lower()}\n"))
+    _, report, printed = grade(submission, "--rubric", path, "--sandbox", best_sandbox(), "--seed", "5",
+                               "--python", without_torch(tmp_path / "venv"), tmp=tmp_path)
     assert report["earned"] == allowed, printed
     [visible] = [each for each in results(report, "silu") if not each["hidden"]]
     assert visible["status"] == ("PASSED" if allowed else "INPUT_MUTATED")
