@@ -3,12 +3,11 @@
 # slow labels: grading
 """A right answer keeps its points, however it was come by."""
 
-import os
 import sys
 
 import pytest
 
-from grading import best_sandbox, grade, in_sandboxes, items, need, without_torch
+from grading import best_sandbox, grade, in_sandboxes, items, need, python_of
 from places import built
 from submissions import folder_of
 
@@ -116,16 +115,9 @@ PYTHON = {
 @in_sandboxes(PYTHON, slow=PYTHON.keys() - QUICK)
 def test_python_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
-    python = sys.executable
-    if name == "python_repository":
-        python = os.environ.get("PRENORM_TEST_VENV") or pytest.skip("PRENORM_TEST_VENV is not set")
-    elif name == "python_numpy":
-        python = without_torch(tmp_path / "venv")
-    else:
-        pytest.importorskip("torch")
     rubric, missing = PYTHON[name]
     code, report, printed = grade(folder_of(f"honest/{name}"), "--rubric", rubric, "--sandbox", sandbox, "--seed",
-                                  "11", "--python", python, "--timeout", "60", tmp=tmp_path)
+                                  "11", "--python", python_of(name, tmp_path), "--timeout", "60", tmp=tmp_path)
     assert report["status"] == "PASSED", printed
     for item in report["items"]:
         if item["name"] in missing:

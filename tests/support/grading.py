@@ -95,6 +95,17 @@ def results(report, problem):
     return [result for result in report["results"] if result["problem"] == problem]
 
 
+def python_of(name, folder):
+    """The interpreter that an honest submission in Python is graded with; skips where there is none."""
+    if name == "python_repository":
+        # With einops, jaxtyping and the current torch, as pip installs them.
+        return os.environ.get("PRENORM_TEST_VENV") or pytest.skip("PRENORM_TEST_VENV is not set")
+    if name == "python_numpy":
+        return without_torch(folder / "venv")
+    pytest.importorskip("torch")
+    return sys.executable
+
+
 def without_torch(folder):
     """An environment of this interpreter in which torch cannot be imported."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", folder],

@@ -1,7 +1,6 @@
 # labels: unit grading
 """Honest Python submissions over every case of every problem that their edition names."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from grading import grade, rubric, without_torch
+from grading import grade, python_of, rubric, without_torch
 from places import ROOT
 from submissions import folder_of
 
@@ -28,14 +27,8 @@ def test_every_case_passes(name, tmp_path):
     (tmp_path / "every.toml").write_text(rubric(
         "Every case", {"all": "errors = true\nhidden = false"}, {each: (each, 1) for each in problems},
         f'adapters = "{adapters}"\n'))
-    python = sys.executable
-    if name == "python_repository":
-        # With einops, jaxtyping and the current torch, as pip installs them.
-        python = os.environ.get("PRENORM_TEST_VENV") or pytest.skip("PRENORM_TEST_VENV is not set")
-    elif name == "python_numpy":
-        python = without_torch(tmp_path / "venv")
     _, report, printed = grade(folder_of(f"honest/{name}"), "--rubric", tmp_path / "every.toml",
-                               "--python", python, tmp=tmp_path)
+                               "--python", python_of(name, tmp_path), tmp=tmp_path)
     assert report["status"] == "PASSED", printed
     statuses = Counter(result["status"] for result in report["results"])
     assert statuses.pop("PASSED") >= least, printed
