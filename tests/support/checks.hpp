@@ -1,7 +1,10 @@
-// What tests ask of texts, of the fields of JSON, and of what is thrown.
+// What tests ask of texts, of the fields of JSON, and of what is thrown; files of text.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -29,6 +32,17 @@ inline void check_lacks(const std::string& text, const std::vector<std::string>&
   for (const std::string& part : parts) {
     BOOST_TEST(!contains(text, part), text << "\n-- has: " << part);
   }
+}
+
+/// A file, with the folders that it lies in.
+inline void write(const std::filesystem::path& path, const std::string& bytes) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+inline std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// Each of the wanted members has its value; the object may have more.

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace prenorm::harness::testing {
@@ -56,11 +55,6 @@ inline std::vector<std::string> fields_of(const std::string& line) {
   std::istringstream in(line);
   for (std::string field; std::getline(in, field, '\t');) fields.push_back(field);
   return fields;
-}
-
-inline std::vector<char> bytes_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 inline Tensor tensor_of(DType dtype, const Shape& shape, const std::vector<double>& values) {

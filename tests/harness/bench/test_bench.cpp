@@ -18,8 +18,6 @@ namespace {
 /// What a call throws, or "" where it throws nothing.
 std::string complaint(const auto& call) { return message_of<std::runtime_error>(call); }
 
-void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
-
 fs::path shipped_shapes() { return folder("PRENORM_SOURCE") / "harness/bench/shapes.json"; }
 
 /// "twice" of pair [rows, columns], as a file of shapes says it.

@@ -8,7 +8,6 @@
 #include "report/csv.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -24,15 +23,6 @@ constexpr Access every_access[] = {Access::read, Access::change, Access::create}
 struct Folder : TemporaryFolder {
   const fs::path file = path() / "grades.sqlite";
 };
-
-std::string bytes(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write(const fs::path& file, const std::string& text) {
-  std::ofstream(file, std::ios::binary) << text;
-}
 
 GradedCase graded(const std::string& problem, const std::string& name, Status status,
                   bool hidden = false) {
@@ -136,9 +126,9 @@ const std::string composed = "Jos\u00e9", decomposed = "Jose\u0301";
 /// The message of a refusal; the file is as it was.
 std::string refusal(const fs::path& file, Access access) {
   const bool is_file = fs::is_regular_file(file);
-  const std::string before = is_file ? bytes(file) : "";
+  const std::string before = is_file ? bytes_of(file) : "";
   const std::string message = message_of<UsageError>([&] { Gradebook(file, access); });
-  if (is_file) BOOST_TEST(bytes(file) == before, file << " was changed");
+  if (is_file) BOOST_TEST(bytes_of(file) == before, file << " was changed");
   BOOST_TEST(!fs::exists(file.string() + ".lock"));
   return message;
 }
@@ -390,7 +380,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_no_gradebook_is_refused, Folder) {
 }
 
 BOOST_FIXTURE_TEST_CASE(another_version_is_refused, AliceFile) {
-  std::string changed = bytes(file);
+  std::string changed = bytes_of(file);
   changed[63] = 9;  // user_version, SQLite's file format 1.3
   write(file, changed);
   for (const Access access : every_access) {
@@ -404,7 +394,7 @@ BOOST_FIXTURE_TEST_CASE(another_version_is_refused, AliceFile) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_damaged_one_is_refused, AliceFile) {
-  const std::string sound = bytes(file);
+  const std::string sound = bytes_of(file);
   for (const std::size_t size : {std::size_t{50}, sound.size() / 2, sound.size() - 4096}) {
     write(file, sound.substr(0, size));
     BOOST_TEST(contains(refusal(file, Access::create), "damaged"), "cut to " << size);
@@ -431,7 +421,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_in_it_stays_whatever_goes_wrong, Folder) {
 }
 
 BOOST_FIXTURE_TEST_CASE(damage_inside_is_told_when_it_is_met, AliceFile) {
-  std::string changed = bytes(file);
+  std::string changed = bytes_of(file);
   const std::size_t at = changed.find(R"({"result":)");
   BOOST_REQUIRE(at != std::string::npos);
   changed[at] = '!';

@@ -17,16 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void write(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path) << text;
-}
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// The best sandbox that there is here.
 SubmissionOptions options() {
   SubmissionOptions options;
@@ -67,7 +57,7 @@ BOOST_FIXTURE_TEST_CASE(a_snapshot_copies_files_and_keeps_links_as_links, Folder
   fs::create_symlink("/etc/passwd", from / "link");
   fs::create_symlink("..", from / "a" / "up");
   BOOST_TEST(copy_snapshot(from, to).left_out.empty());
-  BOOST_TEST(read(to / "a" / "b.py") == "text");
+  BOOST_TEST(bytes_of(to / "a" / "b.py") == "text");
   BOOST_TEST(fs::read_symlink(to / "link") == "/etc/passwd");
   BOOST_TEST(fs::read_symlink(to / "a" / "up") == "..");
   BOOST_TEST(::access((to / "run.sh").c_str(), X_OK) == 0);
@@ -124,7 +114,7 @@ BOOST_FIXTURE_TEST_CASE(holes_stay_holes, Folder) {
   BOOST_REQUIRE(::stat((to / "file").c_str(), &copy) == 0);
   BOOST_TEST(copy.st_size == static_cast<off_t>(size));
   BOOST_TEST(copy.st_blocks * 512 < (1 << 20));
-  BOOST_TEST((read(to / "file") == read(from / "file")));
+  BOOST_TEST((bytes_of(to / "file") == bytes_of(from / "file")));
   BOOST_TEST(look_at_snapshot(to).digest == look_at_snapshot(from).digest);
   std::string bytes;
   read_snapshot(

@@ -4,7 +4,6 @@
 #include "watch/screen.hpp"
 #include "watch/wait.hpp"
 
-#include <fstream>
 #include <sys/resource.h>
 
 using namespace prenorm::harness;
@@ -38,8 +37,6 @@ std::vector<std::string> names(const std::vector<const WatchedCase*>& cases) {
   for (const WatchedCase* each : cases) found.push_back(each->name);
   return found;
 }
-
-void write(const fs::path& path) { std::ofstream(path) << "text"; }
 
 /// The change that is reported within a second; empty if none is.
 fs::path change(FileChanges& changes) {
@@ -171,14 +168,14 @@ BOOST_FIXTURE_TEST_CASE(saves_are_noticed_and_noise_is_not, TemporaryFolder) {
   fs::create_directory(path() / "src");
   FileChanges changes(path());
   BOOST_TEST(changes.take().empty());
-  write(path() / "src/a.cpp");
+  write(path() / "src/a.cpp", "text");
   BOOST_TEST(change(changes) == "src/a.cpp");
   fs::create_directories(path() / "__pycache__");
-  write(path() / ".a.cpp.swp");
-  write(path() / "a.cpp~");
+  write(path() / ".a.cpp.swp", "text");
+  write(path() / "a.cpp~", "text");
   BOOST_TEST(change(changes).empty());
   // As editors save: a new file takes the name.
-  write(path() / ".new");
+  write(path() / ".new", "text");
   fs::rename(path() / ".new", path() / "b.py");
   BOOST_TEST(change(changes) == "b.py");
   fs::remove(path() / "b.py");
@@ -186,16 +183,16 @@ BOOST_FIXTURE_TEST_CASE(saves_are_noticed_and_noise_is_not, TemporaryFolder) {
   // A new folder is watched too.
   fs::create_directory(path() / "more");
   change(changes);
-  write(path() / "more/c.cu");
+  write(path() / "more/c.cu", "text");
   BOOST_TEST(change(changes) == "more/c.cu");
 }
 
 BOOST_FIXTURE_TEST_CASE(of_a_single_file_only_it_counts, TemporaryFolder) {
-  write(path() / "mine.cu");
+  write(path() / "mine.cu", "text");
   FileChanges changes(path() / "mine.cu");
-  write(path() / "other.cu");
+  write(path() / "other.cu", "text");
   BOOST_TEST(change(changes).empty());
-  write(path() / "mine.cu");
+  write(path() / "mine.cu", "text");
   BOOST_TEST(change(changes) == "mine.cu");
 }
 
