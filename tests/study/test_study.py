@@ -197,12 +197,6 @@ def settle(chromium):
                  "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 20))))")
 
 
-def key(chromium, name, code, text=""):
-    for kind in ("keyDown", "keyUp"):
-        chromium.ask("Input.dispatchKeyEvent", type=kind, key=name, code=name,
-                     windowsVirtualKeyCode=code, text=text if kind == "keyDown" else "")
-
-
 def middle(chromium, expression):
     """Where an element is, once it is in the window."""
     chromium.value(f"({expression}).scrollIntoView({{block: 'center', inline: 'nearest'}})")
@@ -260,12 +254,12 @@ def test_the_tour_goes_from_step_to_step_by_keyboard(chromium, site):
     names = chromium.value("[...document.querySelectorAll('.tour-step')].map(e => e.id)")
     assert chromium.value(shown) == names[:1]
     for name in [*names[1:], names[-1]]:
-        key(chromium, "ArrowRight", 39)
+        chromium.key("ArrowRight", 39)
         settle(chromium)
         assert chromium.value(shown) == [name]
         assert chromium.value("document.querySelectorAll('svg [aria-current]').length") == (
             chromium.value(f"document.querySelectorAll('svg [href=\"#{name}\"]').length"))
-    key(chromium, "ArrowLeft", 37)
+    chromium.key("ArrowLeft", 37)
     settle(chromium)
     assert chromium.value(shown) == names[-2:-1]
     click(chromium, "document.getElementById('all')")
@@ -294,7 +288,7 @@ def test_the_tour_computes_with_the_readers_text(chromium, site):
 def test_search_by_keyboard(chromium, site):
     chromium.look(width=1440)
     show(chromium, site / "index.html")
-    key(chromium, "/", 191, "/")
+    chromium.key("/", 191, "/")
     assert chromium.value("document.activeElement.type") == "search"
     chromium.ask("Input.insertText", text="rmsnorm side")
     found = "[...document.querySelectorAll('#search li a')].map(e => e.getAttribute('href'))"
@@ -302,9 +296,9 @@ def test_search_by_keyboard(chromium, site):
     assert chromium.value(found) == [
         f"rmsnorm.html#{each}" for each in ("code-rmsnorm", "The-reference,-beside-kernels", "side-by-side",
                                             "mistakes-rmsnorm")]
-    key(chromium, "ArrowDown", 40)
+    chromium.key("ArrowDown", 40)
     assert chromium.value("document.activeElement.localName") == "a"
-    key(chromium, "Escape", 27)
+    chromium.key("Escape", 27)
     assert chromium.value("document.querySelector('#search ul').hidden")
     chromium.ask("Input.insertText", text="no such thing")
     assert chromium.value("document.querySelector('#search ul').textContent") == "Nothing found"
@@ -364,9 +358,9 @@ def test_panes_switch_by_click_and_by_keyboard(chromium, pages):
         assert chromium.value(shown) == 0
         click(chromium, f"{view}.querySelectorAll('label')[{last}]")
         assert chromium.value(shown) == last
-        key(chromium, "ArrowLeft", 37)
+        chromium.key("ArrowLeft", 37)
         assert chromium.value(shown) == last - 1
-        key(chromium, "ArrowRight", 39)
+        chromium.key("ArrowRight", 39)
         assert chromium.value(shown) == last
         seen += 1
     assert seen == sum(f'id="code-{problem}"' in path.read_text()
@@ -429,14 +423,14 @@ def lit(chromium, view, step):
 def test_the_keyboard_reaches_what_the_mouse_does(chromium, site):
     chromium.look(width=1440)
     show(chromium, site / "rmsnorm.html")
-    key(chromium, "Tab", 9)
+    chromium.key("Tab", 9)
     assert chromium.value("document.activeElement.className") == "skip"
     assert chromium.value("document.activeElement.getBoundingClientRect().left") >= 0
-    key(chromium, "Enter", 13, "\r")
+    chromium.key("Enter", 13, "\r")
     assert chromium.value("document.activeElement.id") == "content"
     found, outlines = set(), set()
     for _ in range(400):
-        key(chromium, "Tab", 9)
+        chromium.key("Tab", 9)
         if chromium.value("document.activeElement == document.body"):
             break
         found.add(chromium.value("document.activeElement.closest('.both')?.id ?? ''") + " " +

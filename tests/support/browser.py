@@ -110,6 +110,12 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
+    def key(self, name, code, text=""):
+        """Presses a key, which writes the text."""
+        for kind in ("keyDown", "keyUp"):
+            self.ask("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code,
+                     text=text if kind == "keyDown" else "")
+
     def follow(self, x, y):
         """Clicks what opens another page and waits for that: a busy browser may lose a click."""
         self._loaded = False
