@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
-from test_cuda_resources import BUILD, NVCC, demangled, reports_of
+from test_cuda_resources import NVCC, demangled, ptx_of_build
 
 pytestmark = pytest.mark.skipif(not NVCC, reason="there is no nvcc")
 
@@ -143,9 +143,7 @@ def complaints(ptx):
 
 
 def test_every_vector_moves_at_once():
-    paths = [path.with_suffix(".ptx") for path in reports_of(BUILD)]
-    paths = [path for path in paths if path.exists()]
-    assert paths, "no PTX: were the device solutions built?"
+    paths = ptx_of_build()
     found, seen = [], set()
     for path in paths:
         wrong, names = complaints(Path(path).read_text())

@@ -132,6 +132,14 @@ def reports_of(build):
                   if path.exists())
 
 
+def ptx_of_build():
+    """The files of PTX of what the build compiles now."""
+    paths = [path.with_suffix(".ptx") for path in reports_of(BUILD)]
+    paths = [path for path in paths if path.exists()]
+    assert paths, "no PTX: were the device solutions built?"
+    return paths
+
+
 def test_every_kernel_is_under_its_ceiling(build):
     ceilings = json.loads(CEILINGS.read_text())
     reports = reports_of(build)
