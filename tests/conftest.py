@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -27,6 +28,11 @@ def small_cases(path, limit):
         return [name for name, case in file["cases"].items()
                 if sum(tensor.size for tensor in (*case["inputs"].values(),
                                                   *case.get("outputs", {}).values())) <= limit]
+
+
+def not_sanitized(reason):
+    """A mark: skipped in the sanitizers' builds."""
+    return pytest.mark.skipif(bool(os.environ.get("PRENORM_SANITIZE")), reason=reason)
 
 
 def slow_but(quick, values):
@@ -74,6 +80,12 @@ def run(program, tmp_path):
         return done
 
     return call
+
+
+@pytest.fixture
+def profile(run):
+    """The same of `prenorm profile`, which succeeds unless `code` says another."""
+    return partial(run, "profile", code=0)
 
 
 def make_home(folder, home, **libraries):

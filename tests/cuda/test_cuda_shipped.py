@@ -4,18 +4,16 @@
 """The shipped CUDA solution is a submission like any other: its sources, unchanged, are built by
 `prenorm_add_solution` for the emulator of submissions, and nothing is found in them."""
 import json
-import os
 import subprocess
 
-import pytest
+from conftest import not_sanitized
 from places import ROOT, home, program
 
 CUDA = ROOT / "cuda"
 # They need what only devices have: Hopper's instructions, cuBLASLt (test_emulate.py has the messages).
 ONLY_FOR_DEVICES = {"attention_wgmma.cu", "cublaslt.cu", "linear_wgmma.cu", "linear_bf16x6_wgmma.cu"}
 
-pytestmark = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
-                                reason="there is no emulator for submissions")
+pytestmark = not_sanitized("there is no emulator for submissions")
 
 
 def test_the_shipped_solution_goes_through_the_front_door(tmp_path):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import slow_but
+from conftest import not_sanitized, slow_but
 from disks import on_small_disk
 from places import ROOT
 
@@ -42,8 +42,7 @@ QUICK_RIGHT = {"cublas_product", "reductions", "streams_and_events", "thrust_key
 QUICK_BUGS = {"barrier_in_a_branch", "missing_barrier", "off_by_one", "unknown_texture",
               "unwritten_shared"}
 
-pytestmark = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
-                                reason="programs have sanitizers of their own")
+pytestmark = not_sanitized("programs have sanitizers of their own")
 
 
 def emulate(*words, **more):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import not_sanitized
 from toolkit_names import compile_, names, program, refused
 
 SLOW_SHARES = 4  # shares.py
@@ -17,7 +18,7 @@ FRONT_DOOR = Path(os.environ["PRENORM_PROGRAM"]).resolve().parent.parent / "libe
 
 pytestmark = [pytest.mark.slow,
               pytest.mark.skipif(not NVCC, reason="the names are those of a toolkit's headers"),
-              pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "", reason="it compiles only")]
+              not_sanitized("it compiles only")]
 
 
 def test_every_name_works_or_is_refused(tmp_path):

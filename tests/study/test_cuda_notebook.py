@@ -3,15 +3,14 @@
 # processors: 2
 """The notebook that writes a kernel in five steps: what docs/cuda-submissions.md tells of them is what
 emulator and profiler say."""
-import os
 import re
 
 import pytest
+from conftest import not_sanitized
 from notebook_runs import ROOT, executed
 
 pytestmark = [pytest.mark.usefixtures("home"),
-              pytest.mark.skipif(os.environ.get("PRENORM_SANITIZE", "") != "",
-                                 reason="there is no emulator for submissions")]
+              not_sanitized("there is no emulator for submissions")]
 
 
 def test_the_guide_tells_what_the_notebook_of_kernels_says(tmp_path):

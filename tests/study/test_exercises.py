@@ -6,7 +6,6 @@ and the kernels in tests/study/solutions/, each is."""
 
 import ast
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from places import ROOT
 for package in ("pandas", "pygments", "matplotlib"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
 sys.modules["matplotlib"].use("Agg")  # no window
-from conftest import slow_but  # noqa: E402
+from conftest import not_sanitized, slow_but  # noqa: E402
 from exercise_solutions import SOLUTIONS  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -82,7 +81,7 @@ def test_exercises_are_unsolved_and_can_be_solved(notebook):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("PRENORM_SANITIZE", "") != "", reason="there is no emulator for submissions")
+@not_sanitized("there is no emulator for submissions")
 def test_exercises_in_cuda_are_unsolved_and_can_be_solved(monkeypatch):
     monkeypatch.chdir(ROOT)  # the notebook goes to a folder of its own
     before, exercises = cells_of(CUDA)

@@ -5,20 +5,18 @@
 """CUDA submissions without a device: `prenorm new --language cuda`, written in part, is verified and
 graded in the emulator; what its kernels do wrong is told with its line."""
 import json
-import os
 import re
 import subprocess
 import time
 
 import pytest
-from conftest import slow_but
+from conftest import not_sanitized, slow_but
 from grading import grade, in_sandboxes, items, need, results
 from places import ROOT, SUBMISSIONS, program, replaced
 
 SLOW_SHARES = 3  # shares.py
 
-pytestmark = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
-                                reason="there is no emulator for submissions")
+pytestmark = not_sanitized("there is no emulator for submissions")
 KERNELS = (SUBMISSIONS / "cuda/kernels.cuh").read_text()
 WRITTEN = {"relu": "RELU", "rmsnorm": "RMSNORM", "softmax": "SOFTMAX"}
 

@@ -8,11 +8,11 @@ import os
 
 import pytest
 
+from conftest import not_sanitized
 from grading import best_sandbox, grade, need
 from submissions import PROJECT, RELU, RIGHT_RELU as RIGHT
 
-CUDA_ALONE = pytest.mark.skipif(os.environ["PRENORM_SANITIZE"] != "",
-                                reason="there is no emulator for submissions")
+CUDA_ALONE = not_sanitized("there is no emulator for submissions")
 CUDA = """#include <prenorm/prenorm.hpp>
 #include <cuda_runtime.h>
 template <class T>

@@ -18,21 +18,12 @@ from pathlib import Path
 import pytest
 
 import ladders
-from conftest import slow_but
+from conftest import not_sanitized, slow_but
 from places import ROOT
 
 RECORD = ROOT / "cuda/profiles.json"
 
-pytestmark = pytest.mark.skipif(bool(os.environ.get("PRENORM_SANITIZE")),
-                                reason="the counter takes a sanitizer's place")
-
-
-@pytest.fixture
-def profile(run):
-    def call(*words, code=0, **variables):
-        return run("profile", *words, code=code, **variables)
-
-    return call
+pytestmark = not_sanitized("the counter takes a sanitizer's place")
 
 
 def rows_of(profile, *words, **variables):

@@ -6,12 +6,11 @@
 in the manner of ncu's, and with those of the records of devices (cuda/records), where there are any."""
 
 import json
-import os
 import re
 import subprocess
 
 import pytest
-from conftest import make_home
+from conftest import make_home, not_sanitized
 from places import ROOT
 
 SHAPE = ("--shape", "rmsnorm", "--dtype", "float32")
@@ -21,8 +20,7 @@ RECORDS = sorted((ROOT / "cuda/records").glob("*/counters.csv"))
 RECORDED = ("rmsnorm_8192x4096", "softmax_8192x4096", "softmax_8192x4096_axis_0", "silu_llama3", "gelu_gpt2",
             "rope_llama3", "embedding_gpt2")
 
-pytestmark = pytest.mark.skipif(bool(os.environ.get("PRENORM_SANITIZE")),
-                                reason="the counter takes a sanitizer's place")
+pytestmark = not_sanitized("the counter takes a sanitizer's place")
 
 COUNTERS = {"load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
             "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -62,12 +60,6 @@ def symbols(home):
     library = home / "lib/prenorm/counted/libprenorm_cuda-emulated.so"
     listing = subprocess.run(["nm", library], capture_output=True, text=True, check=True).stdout
     return lambda name: re.findall(rf"^\S+ t (\S+\d{name}I\S+)$", listing, re.M)
-
-
-@pytest.fixture
-def profile(run):
-    """profile(words..., code=0, NAME=value...) -> what the program wrote."""
-    return lambda *words, code=0, **variables: run("profile", *words, code=code, **variables)
 
 
 @pytest.fixture

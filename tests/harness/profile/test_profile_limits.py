@@ -11,12 +11,12 @@ A kernel that cannot is an exception below, with the reason. One that is no long
 """
 
 import json
-import os
 
 import pytest
 
-pytestmark = pytest.mark.skipif(bool(os.environ.get("PRENORM_SANITIZE")),
-                                reason="the counter takes a sanitizer's place")
+from conftest import not_sanitized
+
+pytestmark = not_sanitized("the counter takes a sanitizer's place")
 
 MOST_MOVED, MOST_SECTORS = 1.02, 2
 # Bound by their products. All other kernels are bound by memory.

@@ -8,8 +8,9 @@ import os
 
 import pytest
 
-pytestmark = pytest.mark.skipif(bool(os.environ.get("PRENORM_SANITIZE")),
-                                reason="the counter takes a sanitizer's place")
+from conftest import not_sanitized
+
+pytestmark = not_sanitized("the counter takes a sanitizer's place")
 
 SOURCE = """\
 // Each thread has 8 neighbouring numbers.
@@ -42,11 +43,11 @@ WORDS = ("relu", "--dtype", "float32", "--solution", "./mine.cu")
 
 
 @pytest.fixture
-def profile(run, tmp_path):
+def profile(profile, tmp_path):
     """profile(word..., source=..., code=0): with the source in mine.cu."""
-    def call(*words, source=SOURCE, code=0, **variables):
+    def call(*words, source=SOURCE, **more):
         (tmp_path / "mine.cu").write_text(source)
-        return run("profile", *words, code=code, **variables)
+        return profile(*words, **more)
     return call
 
 
