@@ -345,4 +345,10 @@ void require_reports(const std::vector<std::string>& paths) {
   }
 }
 
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw UsageError("cannot make folder " + folder.string() + ": " + error.message());
+}
+
 }  // namespace prenorm::harness

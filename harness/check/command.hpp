@@ -105,5 +105,7 @@ void require_one_on_output(const std::vector<std::string>& paths);
 /// Before the work: also where one of them cannot be written. The path of a report that nobody
 /// wants is empty.
 void require_reports(const std::vector<std::string>& paths);
+/// Makes the folder, with those above it, where it is missing. Throws UsageError.
+void make_folder(const fs::path& folder);
 
 }  // namespace prenorm::harness

@@ -9,6 +9,7 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace prenorm::harness {
 namespace {
@@ -50,13 +51,16 @@ std::string make(const SelectedFixture& file, const MakeOptions& options, Soluti
 }
 
 int make_all(const MakeOptions& options) {
-  std::error_code error;
-  fs::create_directories(options.out, error);
-  if (error) throw UsageError("cannot make folder " + options.out + ": " + error.message());
   std::vector<SelectedFixture> files;
+  std::map<std::string, std::string> from;  // by problem, which is the new file's name
   for (const std::string& word : options.words) {
-    files.push_back(open_problem(word, options.selection));
+    const SelectedFixture& file = files.emplace_back(open_problem(word, options.selection));
+    const auto [first, is_new] = from.try_emplace(file.fixture->problem(), word);
+    if (is_new) continue;
+    throw UsageError(first->second + " and " + word + " would both be written as " + first->first +
+                     ".h5");
   }
+  make_folder(options.out);
   std::vector<SolutionPool> pools = make_pools(options.jobs);
   std::vector<std::string> lines(files.size());
   std::vector<char> failed(files.size(), 0);

@@ -166,25 +166,18 @@ std::string summary_of(const Report& report, const std::vector<Explanation>& exp
   return text;
 }
 
-void make_folder(const std::string& folder) {
-  if (folder.empty()) return;
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw UsageError("cannot make folder " + folder + ": " + error.message());
-}
-
 int verify(VerifyOptions options) {
   require_reports(options.reports());
   require_lines("--json-lines", options.json_lines);
   if (options.in_process) options.jobs = 1;  // one address space, and a debugger in it
-  make_folder(options.record);
-  make_folder(options.save);
   if (!options.record.empty() && options.seed) {
     throw UsageError("--record needs the stored cases, so it cannot be used with --seed");
   }
   if (options.save.empty() && options.only_failing) {
     throw UsageError("--only-failing needs --save DIR");
   }
+  if (!options.record.empty()) make_folder(options.record);
+  if (!options.save.empty()) make_folder(options.save);
   if (options.solutions.empty()) keep_freed_memory();  // others run as they do elsewhere
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder built;

@@ -51,13 +51,9 @@ PRENORM_JSON_WITH_RARE(Array, (name, job, tasks), not_on)
 
 /// The nodes that the user excludes, and these: of two such options sbatch takes the last.
 std::string excluded(const std::vector<std::string>& options, const std::set<std::string>& nodes) {
-  std::string all;
-  for (const std::string& option : options) {
-    for (const std::string_view begin : {"--exclude=", "-x"}) {
-      if (option.starts_with(begin)) all += option.substr(begin.size()) + ",";
-    }
-  }
-  return all + joined(std::vector<std::string>(nodes.begin(), nodes.end()), ",");
+  std::vector<std::string> all = excluded_by(options);
+  all.insert(all.end(), nodes.begin(), nodes.end());
+  return joined(all, ",");
 }
 
 std::vector<Array> read_arrays(const fs::path& folder) try {

@@ -233,10 +233,11 @@ Fingerprints fingerprints_of(const std::string& submission, const fs::path& path
     marks.no_sources.insert(printable(name.extension().string(), 20));
     return false;
   };
-  read_snapshot(path, most_bytes_of_source, wanted,
+  read_snapshot(path, most_bytes_of_source + 1, wanted,  // one more tells that there is more
                 [&](const fs::path& name, const std::string& text) {
-                  marks.is_cut = marks.is_cut || marks.marks.size() >= most_marks;
-                  if (marks.marks.size() >= most_marks) return;
+                  const bool is_full = marks.marks.size() >= most_marks;
+                  marks.is_cut = marks.is_cut || is_full || text.size() > most_bytes_of_source;
+                  if (is_full) return;
                   const std::size_t before = marks.marks.size();
                   add_source(marks, printable(name.string(), 200), text);
                   const std::size_t most = std::min(most_marks, before + most_marks_of_source);

@@ -100,6 +100,15 @@ void check_slurm_options(const std::vector<std::string>& options) {
   }
 }
 
+std::vector<std::string> excluded_by(const std::vector<std::string>& options) {
+  std::vector<std::string> nodes;
+  for (const std::string& word : options) {
+    if (!means(word, {"exclude", 'x', ""})) continue;
+    nodes.push_back(word.substr(word.starts_with("--") ? word.find('=') + 1 : 2));
+  }
+  return nodes;
+}
+
 CommandOutput Slurm::run(const std::vector<std::string>& command) const {
   CommandOutput output =
       command_output(posix_line(command) + " </dev/null 2>" + posix_word(log_.string()));

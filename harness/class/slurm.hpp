@@ -25,6 +25,9 @@ struct SlurmTask {
 /// would have another job, or another answer, than is asked for.
 void check_slurm_options(const std::vector<std::string>& options);
 
+/// The nodes that such words exclude, as they name them: "node1", "node[2-4],node7".
+std::vector<std::string> excluded_by(const std::vector<std::string>& options);
+
 /// Its commands. Each throws UsageError where there is no such command.
 class Slurm {
  public:

@@ -50,9 +50,7 @@ int emulate(EmulateOptions options) {
   }
   if (options.counts()) options.check = "profile";
   if (options.check.empty()) options.check = "init";
-  for (const std::string& path : {options.html, options.svg}) {
-    if (!path.empty()) require_writable(path);
-  }
+  require_reports({options.html, options.svg});
   // The linker replaces what is there, which may be running.
   if (!options.output.empty() && !fs::exists(options.output)) require_writable(options.output);
   const TemporaryFolder folder;

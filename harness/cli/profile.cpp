@@ -53,9 +53,7 @@ void compile_sources(Options& options, const fs::path& folder) {
 
 int count_calls(Options options) {
   if (options.only_call) return call_only(options);
-  for (const std::string& path : {options.json, options.html, options.svg}) {
-    if (!path.empty()) require_writable(path);
-  }
+  require_reports({options.json, options.html, options.svg});
   const TemporaryFolder folder;
   compile_sources(options, folder.path());
   // The workers, which start later, take it over.

@@ -53,9 +53,11 @@ std::optional<std::string> rule_of(const std::string& name, const std::vector<Nu
   }
   for (const auto& [other, of_first] : pass.front()) {
     if (other <= name) continue;
-    if (separates(pass, fail, [&](const auto& each) { return value(each) == each.at(other); })) {
-      return fmt::format("{} and {} are equal", name, other);
-    }
+    const auto equals_other = [&](const Numbers& each) {
+      const auto found = each.find(other);  // not where the input that has it is absent
+      return found != each.end() && value(each) == found->second;
+    };
+    if (separates(pass, fail, equals_other)) return fmt::format("{} and {} are equal", name, other);
   }
   return std::nullopt;
 }

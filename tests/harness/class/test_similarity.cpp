@@ -204,6 +204,7 @@ BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
   write("ben/src/net.py", renamed);
   write("ben/other.py", another);
   write("cy/notes.txt", original);
+  write("dee/long.py", original + std::string(1u << 20, '#'));
   fs::create_symlink("../ann/model.py", folder / "cy/model.py");
   const Fingerprints ann = fingerprints_of("ann", folder / "ann"),
                      ben = fingerprints_of("ben", folder / "ben");
@@ -212,6 +213,7 @@ BOOST_AUTO_TEST_CASE(the_files_are_named_and_only_sources_are_read) {
   BOOST_TEST(fingerprints_of("model", folder / "ann/model.py").files ==
              std::vector<std::string>{"model.py"});
   BOOST_TEST(!ann.is_cut);
+  BOOST_TEST(fingerprints_of("dee", folder / "dee").is_cut);
   BOOST_TEST(ann.no_sources == std::set<std::string>{".md"});
   const auto pairs = alike({ann, ben}, {}, .5).pairs;
   BOOST_REQUIRE_EQUAL(pairs.size(), 1u);

@@ -30,6 +30,9 @@ from places import ROOT
     (["verify", "--fixtures", "good.h5", "--json", "-", "--html", "-"], "one report only"),
     (["verify", "--fixtures", "good.h5", "--only-failing"], "--save"),
     (["verify", "--fixtures", "good.h5", "--json", "no/such/folder.json"], "cannot write"),
+    (["verify", "--fixtures", "good.h5", "--seed", "1", "--record", "new"], "--record"),
+    (["profile", "centred", "--fixtures", "good.h5", "--json", "-", "--html", "-"], "one report only"),
+    (["emulate", "good.h5", "--html", "-", "--svg", "-"], "one report only"),
     (["show", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
     (["show"], "PROBLEM"),
     (["diff", "good.h5"], "B"),
@@ -39,12 +42,15 @@ from places import ROOT
     (["mistakes", "--problem", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
     (["fixtures", "check", "nowhere.h5"], "nowhere.h5"),
     (["fixtures", "make", "good.h5", "--out", "fresh"], "--seed"),
+    (["fixtures", "make", "good.h5", "./good.h5", "--seed", "1", "--out", "fresh"],
+     "good.h5 and ./good.h5 would both be written as centred.h5"),
     (["mistakes", "centered", "--fixtures", "good.h5"], "did you mean 'centred'"),
     (["mistakes", "--fixtures", "good.h5", "--solution", "mistake"], "did you mean 'mistakes'"),
     (["test"], "./prenorm"),
 ])
 def test_a_wrong_word_is_told_in_one_line(prenorm, good, words, message):
     assert message in prenorm(*words, code=2)
+    assert os.listdir(good.parent) == [good.name]
 
 
 def test_no_command_shows_help(run):
