@@ -34,8 +34,6 @@ class Contestant {
   virtual bool on_device() = 0;
   /// "tf32", or empty.
   virtual std::string mode() const { return ""; }
-  /// Is it there for this problem at all? Who forces a backend of attention is for attention only.
-  virtual bool is_for(const std::string& /*problem*/) const { return true; }
   /// One call. `seconds` is the function's own time; NOT_IMPLEMENTED where there is none. The
   /// message of a call that passed is a note on how it was computed.
   virtual Outcome call(const Workload& workload, const Inputs& inputs) = 0;
@@ -133,7 +131,8 @@ class PeerContestant final : public Contestant {
   const std::string& label() const override { return label_; }
   bool is_peer() const override { return true; }
   bool on_device() override { return on_device_; }
-  bool is_for(const std::string& problem) const override {
+  /// Who forces a backend of attention is for attention only.
+  bool is_for(const std::string& problem) const {
     return !variant_.problems ||
            std::ranges::find(*variant_.problems, problem) != variant_.problems->end();
   }
@@ -228,11 +227,6 @@ class Checker {
   std::vector<Tensor> expected_;
 };
 
-/// The rows of the batch that a tensor holds for those of the whole batch, one behind the other:
-/// [..., dims] becomes [rows, dims]. A tensor without batch axes of its own stays as it is.
-Tensor rows_of(const Tensor& tensor, std::size_t named_axes, const Shape& batch,
-               const std::vector<std::int64_t>& rows);
-
 enum class Verdict {
   ok,
   wrong,       // an output is not what it must be: no time counts
@@ -290,7 +284,7 @@ struct CompareTimes {
 };
 
 struct BenchReport {
-  std::vector<std::pair<std::string, std::string>> environment;
+  Json environment;
   unsigned threads = 1;
   std::string file;  // of the shapes
   Ceilings cpu, device;

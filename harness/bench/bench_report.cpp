@@ -68,11 +68,9 @@ Json to_object(const Row& row, const BenchReport& report) {
 
 /// What the run is, and the ceilings as far as they are known.
 Json head_of(const BenchReport& report) {
-  Json environment = Json::object();
-  for (const auto& [what, value] : report.environment) environment[what] = value;
   return {{"version", 1},
           {"command", "bench"},
-          {"environment", std::move(environment)},
+          {"environment", report.environment},
           {"threads", report.threads},
           {"shapes", report.file},
           {"ceilings", {{"cpu", to_object(report.cpu)}, {"device", to_object(report.device)}}}};

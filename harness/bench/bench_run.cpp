@@ -65,10 +65,7 @@ class Bench {
     for (const auto& workload : selected_) {
       plan.emplace_back(workload, field_.has_device_peers(*workload));
     }
-    std::string processor;
-    for (const auto& [what, value] : report_.environment) {
-      if (what == "processor") processor = value;
-    }
+    const std::string processor = report_.environment.value("processor", "");
     for (const std::string& path : options_.peers) {
       std::ranges::move(as_usage<std::runtime_error>(
                             [&] { return read_peer(path, plan, options_.threads, processor); }),

@@ -5,6 +5,7 @@
 #include "fixture/draw.hpp"
 #include "fixture/verdict.hpp"
 #include "replay/calibrate.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <array>
@@ -172,28 +173,6 @@ double floor_seconds(const Workload& workload, const std::string& mode, const Ce
     seconds = std::max(seconds, workload.flops / product->second);
   }
   return seconds / margin;
-}
-
-Tensor rows_of(const Tensor& tensor, std::size_t named_axes, const Shape& batch,
-               const std::vector<std::int64_t>& rows) {
-  const std::size_t own = tensor.shape.size() - named_axes;
-  if (own == 0) return tensor;
-  Shape shape{static_cast<std::int64_t>(rows.size())};
-  shape.insert(shape.end(), tensor.shape.begin() + static_cast<std::ptrdiff_t>(own),
-               tensor.shape.end());
-  Tensor part(tensor.dtype, std::move(shape));
-  const std::size_t bytes = rows.empty() ? 0 : part.data.size() / rows.size();
-  for (std::size_t i = 0; i < rows.size() && bytes > 0; ++i) {
-    const Shape index = index_of(rows[i], batch);
-    std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < own; ++axis) {
-      const std::int64_t extent = tensor.shape[axis];
-      offset = offset * extent + (extent == 1 ? 0 : index[batch.size() - own + axis]);
-    }
-    std::memcpy(part.data.data() + i * bytes,
-                tensor.data.data() + static_cast<std::size_t>(offset) * bytes, bytes);
-  }
-  return part;
 }
 
 namespace {

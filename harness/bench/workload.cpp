@@ -315,9 +315,7 @@ std::vector<ShapeEntry> read_entries(const fs::path& path) {
       if (!names.insert(entries.back().name).second) bad_shape("the name stands twice");
     }
     return entries;
-  } catch (const Json::exception& error) {
-    throw BadShapes(where + ": " + error.what());
-  } catch (const BadShapes& error) {
+  } catch (const std::exception& error) {
     throw BadShapes(where + ": " + error.what());
   }
 }

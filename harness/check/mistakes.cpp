@@ -223,6 +223,20 @@ FoundVariants find(const std::vector<SelectedFixture>& files, const MistakesOpti
   return all;
 }
 
+/// A paragraph for each file or case that cannot be read: which one, why, and how to see it again.
+std::string unusable_text(const std::vector<Result>& unusable, bool colour) {
+  std::string text;
+  for (const Result& result : unusable) {
+    const std::string where =
+        result.case_name ? result.problem + " / " + *result.case_name : result.fixture;
+    text += toned(name(result.status), Tone::bad, colour) + "  " +
+            toned(printable(where), Tone::strong, colour) + "\n    " + printable(result.message) +
+            "\n    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) +
+            "\n";
+  }
+  return text;
+}
+
 int mistakes(MistakesOptions options) {
   const auto start = std::chrono::steady_clock::now();
   if (!options.json.empty()) require_writable(options.json);
@@ -241,9 +255,7 @@ int mistakes(MistakesOptions options) {
   if (!options.json.empty()) write_text(options.json, json_of(report, found.variants, options));
   if (options.json != "-") {
     const bool colour = wants_colour(options.no_color);
-    Report unusable = report;
-    unusable.results = found.unusable;
-    print(failures(unusable, colour));
+    print(unusable_text(found.unusable, colour));
     if (found.variants.empty()) {
       print(options.solution + " has no variant for these problems\n");
     } else {

@@ -125,18 +125,18 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<Sele
   RunOptions run;
   run.repeat = options.repeat();
   if (options.seed) run.fresh = FreshOptions{.seed = *options.seed};
-  ReplayObserver observer;
-  observer.keep_outputs = [&](std::size_t file, const LoadedCase& loaded, const Result& result,
-                              std::vector<Tensor> outputs, Solution& ran) {
-    if (!savers.empty()) savers[file].keep(loaded.info, result, outputs);
-    failed.add(file, loaded, result, std::move(outputs), ran);
+  run.keep_outputs = [&](const SelectedFixture& file, const LoadedCase& loaded,
+                         const Result& result, std::vector<Tensor> outputs, Solution& ran) {
+    const auto number = static_cast<std::size_t>(&file - files.data());
+    if (!savers.empty()) savers[number].keep(loaded.info, result, outputs);
+    failed.add(number, loaded, result, std::move(outputs), ran);
   };
-  observer.file_is_done = [&](const std::vector<Result>& results) {
+  run.file_is_done = [&](const std::vector<Result>& results) {
     for (const Result& result : results) {
       if (lines.is_open()) lines.write(to_line(Json(result)));
     }
   };
-  std::vector<Result> all = replay_all(files, entrants, pools, run, options.jobs, observer);
+  std::vector<Result> all = replay_all(files, entrants, pools, run, options.jobs);
   for (const Saver& saver : savers) saver.write();
   explanations = failed.explain(pools, !options.html.empty());
   return all;

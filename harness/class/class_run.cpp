@@ -52,7 +52,7 @@ class ClassRun {
         events_(std::move(events)),
         book_(options.gradebook, Gradebook::Access::create),
         settings_(settled(std::move(settings))),
-        grader_(settings_, 1, nullptr),
+        grader_(settings_, 1),
         exam_(grader_.exam_digest()),
         class_(look_at(paths)),
         work_(options.work.empty() ? options.gradebook + ".work" : options.work) {

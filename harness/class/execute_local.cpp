@@ -175,7 +175,7 @@ int grade_number(const fs::path& given, std::size_t number) {
   const std::string& path = plan.submissions[number].path;
   GradeSettings settings = settings_of(plan.settings);
   keep_sandbox(settings, decided_sandbox(plan.settings));
-  Grader grader(settings, 1, nullptr);
+  Grader grader(settings, 1);
   if (fs::exists(folder / "hidden")) grader.take_drawn(folder / "hidden");
   PlannedResult result;
   result.exam = grader.exam_digest();

@@ -40,8 +40,7 @@ const std::unordered_set<std::string_view>& keywords(bool python) {
 }
 
 bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
+  return is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80;
 }
 
 std::uint64_t mixed(std::uint64_t digest, std::uint64_t value) {
@@ -116,7 +115,7 @@ class Tokens {
   }
 
   std::uint64_t word() {
-    const bool number = text_.front() >= '0' && text_.front() <= '9';
+    const bool number = is_digit(text_.front());
     std::size_t size = 1;
     // 1.5e-3 is a number; a.b are two names.
     while (size < text_.size() && (is_word(text_[size]) || (number && text_[size] == '.'))) ++size;

@@ -87,7 +87,8 @@ class Findings {
 };
 
 void look_at_machine(Findings& findings) {
-  for (const auto& [what, value] : describe_environment()) {
+  const Json facts = describe_environment();
+  for (const auto& [what, value] : facts.items()) {
     if (what != "cores" && what != "machine") findings.found(what, value);
   }
   findings.found("cores", std::to_string(processors()));

@@ -21,9 +21,8 @@ namespace {
 
 /// Whether a file may be called so on every system, as it stands.
 bool is_plain(char c) {
-  constexpr std::string_view others = "-_. +,=@";
-  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  return letter || static_cast<unsigned char>(c) >= 0x80 ||
+  constexpr std::string_view others = "-. +,=@";
+  return is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80 ||
          others.find(c) != std::string_view::npos;
 }
 

@@ -75,13 +75,9 @@ bool is_executable(const fs::path& path) { return ::access(path.c_str(), X_OK) =
 /// A list of files: where each is to lie, and what it is a copy of.
 class Bundle {
  public:
-  void add(const std::string& name, const fs::path& from) {
-    entries_.push_back({name, from, is_executable(from)});
-  }
-
-  /// A script, whether or not its copy in an installation may be run.
-  void add_program(const std::string& name, const fs::path& from) {
-    entries_.push_back({name, from, true});
+  /// `is_program`: whether or not the copy in an installation may be run.
+  void add(const std::string& name, const fs::path& from, bool is_program = false) {
+    entries_.push_back({name, from, is_program || is_executable(from)});
   }
 
   /// The plain files below a folder of the origin that are wanted, under the prefix. Not links, nor
@@ -209,7 +205,7 @@ int make_autograder(const GradescopeOptions& options) {
     from.is_built ? add_installation(bundle, from) : add_sources(bundle, from);
     add_rubric(bundle, from, rubric);
     for (const std::string_view name : scripts) {
-      bundle.add_program(std::string(name), from.scripts / name);
+      bundle.add(std::string(name), from.scripts / name, true);
     }
     is_new = fs::create_directories(folder);
     is_begun = true;  // in a folder that was empty

@@ -29,14 +29,6 @@ struct NewOptions {
 /// How wide generated code may be.
 constexpr std::size_t code_columns = 100;
 
-/// A problem, as far as the generator needs it.
-struct StartProblem {
-  std::string name;
-  std::string signature_text;
-  std::string source;
-  Signature signature;
-};
-
 // --- C++ --------------------------------------------------------------------------------------
 
 /// C++ keywords that are valid names in a signature.
@@ -99,17 +91,17 @@ std::string comment(const std::string& text, const std::string& indent) {
 
 /// A C++ function template that throws not_implemented, with the contract above it; `device`: with
 /// a Stream at the end of its parameters.
-std::string cpp_function(const StartProblem& problem, bool device) {
-  std::string text = comment(problem.name, "");
+std::string cpp_function(const Fixture& fixture, bool device) {
+  std::string text = comment(fixture.problem(), "");
   text += "///\n";
-  text += comment(wrapped_signature(problem.signature_text, 4, code_columns - 4), "    ");
-  if (!problem.source.empty()) {
-    text += "///\n" + comment(wrapped(printable(problem.source), 0, code_columns - 4), "");
+  text += comment(wrapped_signature(fixture.signature_text(), 4, code_columns - 4), "    ");
+  if (!fixture.source().empty()) {
+    text += "///\n" + comment(wrapped(printable(fixture.source()), 0, code_columns - 4), "");
   }
   text += "template <class T>\n";
-  std::string line = "void " + cpp_name(problem.name) + "(";
+  std::string line = "void " + cpp_name(fixture.problem()) + "(";
   const std::string indent(line.size(), ' ');
-  const std::vector<std::string> list = parameters(problem.signature, device);
+  const std::vector<std::string> list = parameters(fixture.signature(), device);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string piece = list[i] + (i + 1 < list.size() ? "," : ") {");
     if (i > 0 && line.size() + 1 + piece.size() > code_columns) {
@@ -123,8 +115,8 @@ std::string cpp_function(const StartProblem& problem, bool device) {
 }
 
 /// The line that exports it from namespace mine.
-std::string cpp_export(const StartProblem& problem) {
-  return fmt::format("PRENORM_EXPORT({}, mine::{})\n", problem.name, cpp_name(problem.name));
+std::string cpp_export(const std::string& problem) {
+  return fmt::format("PRENORM_EXPORT({}, mine::{})\n", problem, cpp_name(problem));
 }
 
 // --- Python -----------------------------------------------------------------------------------
@@ -191,8 +183,8 @@ std::string argument_text(const Json& value, const Signature& signature) {
 /// A Python function that raises NotImplementedError, with its arguments in a docstring.
 /// `adapter` is what Adapters::json() says of the problem. Throws std::invalid_argument for a name
 /// that is not valid in Python.
-std::string python_function(const StartProblem& problem, const Json& adapter) {
-  const Signature& signature = problem.signature;
+std::string python_function(const Fixture& fixture, const Json& adapter) {
+  const Signature& signature = fixture.signature();
   std::string parameters, arguments;
   for (const Json& argument : adapter.at("arguments")) {
     const std::string name = argument.at("name");
@@ -210,10 +202,10 @@ std::string python_function(const StartProblem& problem, const Json& adapter) {
   }
   std::string head = "def " + python_name(adapter.at("function")) + "(";
   std::string text = head + wrapped(parameters, head.size(), code_columns - 2) + "):\n";
-  text += fmt::format("    \"\"\"{}\n\n        {}\n\n", problem.name,
-                      wrapped_signature(problem.signature_text, 8, code_columns));
-  if (!problem.source.empty()) {
-    text += fmt::format("    {}\n\n", wrapped(quoted(problem.source), 4, code_columns));
+  text += fmt::format("    \"\"\"{}\n\n        {}\n\n", fixture.problem(),
+                      wrapped_signature(fixture.signature_text(), 8, code_columns));
+  if (!fixture.source().empty()) {
+    text += fmt::format("    {}\n\n", wrapped(quoted(fixture.source()), 4, code_columns));
   }
   text += arguments;
   std::vector<std::string> remarks;
@@ -261,37 +253,39 @@ bool grades(const Rubric& rubric, const std::string& problem) {
 }
 
 /// The problems of the fixtures, those with the fewest arguments first: one is built of another.
-std::vector<StartProblem> problems_of(const NewOptions& options, const Rubric* rubric) {
+std::vector<SelectedFixture> problems_of(const NewOptions& options, const Rubric* rubric) {
   Selection selection;
   selection.fixtures = options.fixtures;
   selection.problems = options.problems;
-  std::vector<StartProblem> problems;
-  for (const SelectedFixture& file :
-       open_files(selection, processors(), Requirements{.tolerances = false})) {
+  std::vector<SelectedFixture> problems =
+      open_files(selection, processors(), Requirements{.tolerances = false});
+  for (const SelectedFixture& file : problems) {
     if (!file.fixture) throw UsageError(file.path + ": " + file.error);
-    const Fixture& fixture = *file.fixture;
-    if (rubric != nullptr && !grades(*rubric, fixture.problem())) continue;
-    problems.push_back(
-        {fixture.problem(), fixture.signature_text(), fixture.source(), fixture.signature()});
   }
-  std::ranges::stable_sort(problems, {}, [](const StartProblem& problem) {
-    return problem.signature.inputs.size() + problem.signature.scalars.size();
+  std::erase_if(problems, [rubric](const SelectedFixture& file) {
+    return rubric != nullptr && !grades(*rubric, file.problem);
+  });
+  std::ranges::stable_sort(problems, {}, [](const SelectedFixture& file) {
+    const Signature& signature = file.fixture->signature();
+    return signature.inputs.size() + signature.scalars.size();
   });
   return problems;
 }
 
 /// What Adapters::json() says, for those of the problems that have a function; the others go.
-Json adapters_for(std::vector<StartProblem>& problems, const Rubric& rubric) {
+Json adapters_for(std::vector<SelectedFixture>& problems, const Rubric& rubric) {
   if (rubric.adapters.empty()) {
     throw UsageError("rubric " + rubric.name +
                      " has no adapters file, which names the Python functions");
   }
   std::map<std::string, std::string> signatures;
-  for (const StartProblem& problem : problems) signatures[problem.name] = problem.signature_text;
+  for (const SelectedFixture& file : problems) {
+    signatures[file.problem] = file.fixture->signature_text();
+  }
   const Adapters adapters(rubric.path.parent_path() / rubric.adapters, signatures);
   auto json = adapters.empty() ? Json::object() : parse_json(adapters.json());
   std::erase_if(problems,
-                [&](const StartProblem& problem) { return !json.contains(problem.name); });
+                [&](const SelectedFixture& file) { return !json.contains(file.problem); });
   return json;
 }
 
@@ -333,15 +327,15 @@ int start(const NewOptions& options) {
   const std::string usual = python ? "cs336-2025" : "all";
   const std::string graded_by = options.rubric.empty() ? usual : options.rubric;
   const Rubric rubric = read_rubric(graded_by);
-  std::vector<StartProblem> problems =
+  std::vector<SelectedFixture> problems =
       problems_of(options, options.rubric.empty() ? nullptr : &rubric);
   Words words{{"FUNCTIONS", ""}, {"EXPORTS", ""}, {"LIST", ""}};
   if (python) {
     const auto adapters = adapters_for(problems, rubric);
-    for (const StartProblem& problem : problems) {
+    for (const SelectedFixture& file : problems) {
       std::string& functions = words["FUNCTIONS"];
-      functions +=
-          (functions.empty() ? "" : "\n\n") + python_function(problem, adapters.at(problem.name));
+      functions += (functions.empty() ? "" : "\n\n") +
+                   python_function(*file.fixture, adapters.at(file.problem));
     }
   }
   if (problems.empty()) {
@@ -350,19 +344,19 @@ int start(const NewOptions& options) {
                                                   : ": rubric " + rubric.name + " grades none of " +
                                                         joined(options.problems)));
   }
-  for (const StartProblem& problem : problems) {
-    const bool graded = grades(rubric, problem.name);
-    words["LIST"] += "- `" + problem.name + (graded ? "`\n" : "` (no points of its own)\n");
-    if (graded && words["FIRST"].empty()) words["FIRST"] = problem.name;
+  for (const SelectedFixture& file : problems) {
+    const bool graded = grades(rubric, file.problem);
+    words["LIST"] += "- `" + file.problem + (graded ? "`\n" : "` (no points of its own)\n");
+    if (graded && words["FIRST"].empty()) words["FIRST"] = file.problem;
     if (python) continue;
-    words["FUNCTIONS"] += cpp_function(problem, device) + "\n";
-    words["EXPORTS"] += cpp_export(problem);
+    words["FUNCTIONS"] += cpp_function(*file.fixture, device) + "\n";
+    words["EXPORTS"] += cpp_export(file.problem);
   }
   // The templates have the line's end.
   for (const char* word : {"FUNCTIONS", "EXPORTS", "LIST"}) {
     if (words[word].ends_with('\n')) words[word].pop_back();
   }
-  if (words["FIRST"].empty()) words["FIRST"] = problems.front().name;
+  if (words["FIRST"].empty()) words["FIRST"] = problems.front().problem;
   std::error_code ignored;
   // The README is read in the folder itself.
   const bool shipped = rubric.path.parent_path() == read_rubric(usual).path.parent_path();

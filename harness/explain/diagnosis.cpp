@@ -307,9 +307,8 @@ class Court {
       if (is_pair(suspect) && here.size() < 2 && evidence_.wrong.size() > 1) continue;
       if (contradicted(suspect.mistake, here) || misses_most(suspect, here, open)) continue;
       absorb(suspect.mistake, open, here);
-      Diagnosis diagnosis{evidence_.problem, suspect.mistake, 0, 0, {}};
-      diagnosis.agrees = std::ssize(here);
-      diagnosis.of = std::ssize(evidence_.wrong);
+      Diagnosis diagnosis{
+          evidence_.problem, suspect.mistake, std::ssize(here), std::ssize(evidence_.wrong), {}};
       for (std::size_t j = i + 1; j < suspects.size() && !is_pair(suspect); ++j) {
         const Suspect& other = suspects[j];
         if (is_pair(other) || explained(other, here) < explained(suspect, here)) continue;

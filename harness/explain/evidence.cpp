@@ -20,12 +20,6 @@ constexpr double room = 4;
 /// Of the truth's root mean square: larger deviations would excuse everything.
 constexpr double most_excused = 0.05;
 
-Tensor widened(const Tensor& tensor) {
-  Tensor wide(DType::float64, tensor.shape);
-  for (std::int64_t i = 0; i < tensor.size(); ++i) wide.set(i, tensor.at(i));
-  return wide;
-}
-
 /// The case's tolerance for numbers of the mistake's size: its rounding errors are those of larger
 /// numbers where it gives larger ones. An exact case stays exact.
 Tolerance tolerance_at(const Tensor& mistaken, const Tensor& truth, const OutputInfo& output) {
@@ -118,7 +112,7 @@ std::optional<double> agreement(const std::vector<Tensor>& outputs,
     }
     const Tensor& truth = loaded.expected[i];
     const Tolerance given = info.tolerance.value_or(Tolerance{});
-    const Tensor wide = widened(mistaken[i]);
+    const Tensor wide = converted(mistaken[i], DType::float64);
     Tensor with_nan = wide;
     allow_nan_rows(outputs[i], with_nan);
     Tolerance tolerance = tolerance_at(wide, truth, info);

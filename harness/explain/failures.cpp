@@ -183,16 +183,22 @@ std::string wrapped_line(const std::string& text, std::size_t indent, std::size_
          wrapped(text, indent, width == 0 ? 100 : std::clamp<std::size_t>(width, 60, 110)) + "\n";
 }
 
+/// The command that repeats a failure, and why that may not; empty where nothing does.
+std::string repeat_text(const Result& result, const std::string& why, bool colour) {
+  if (result.repeat.empty()) return "";
+  return "    " +
+         toned("repeat: " + printable(result.repeat, 4000) +
+                   (why.empty() ? "" : " (" + why + ": see above)"),
+               Tone::quiet, colour) +
+         "\n";
+}
+
 /// Of what is wrong with a whole file or library, one line.
 std::string one_message_text(const Failures& failures, bool colour) {
   const Result& first = *failures.cases.front().result;
   std::string text = "  " + toned(name(first.status), Tone::bad, colour);
   if (failures.cases.size() > 1) text += fmt::format("  all {} cases", failures.cases.size());
-  text += "\n    " + printable(first.message) + "\n";
-  if (!first.repeat.empty()) {
-    text += "    " + toned("repeat: " + printable(first.repeat, 4000), Tone::quiet, colour) + "\n";
-  }
-  return text;
+  return text + "\n    " + printable(first.message) + "\n" + repeat_text(first, "", colour);
 }
 
 std::string failures_text(const FileFailures& failures, bool colour, std::size_t width,
@@ -201,9 +207,7 @@ std::string failures_text(const FileFailures& failures, bool colour, std::size_t
       toned(printable(failures.problem.empty() ? failures.fixture : failures.problem), Tone::strong,
             colour);
   if (!failures.solution.empty()) text += " by " + printable(failures.solution);
-  text +=
-      fmt::format(": {} of {} failed\n", failures.cases.size(), counted(failures.asked, "case"));
-  text += cause_text(failures.lines(), width);
+  text += ": " + failures.counts() + "\n" + cause_text(failures.lines(), width);
   if (failures.one_message()) return text + one_message_text(failures, colour);
   const std::vector<FailingCase> cases = failures.simplest_first();
   const std::size_t shown = verbose ? cases.size() : failures.shown_at_first();
@@ -214,6 +218,16 @@ std::string failures_text(const FileFailures& failures, bool colour, std::size_t
   }
   if (shown < cases.size()) {
     text += fmt::format("  and {} more: --verbose\n", cases.size() - shown);
+  }
+  return text;
+}
+
+/// What a failing case printed, below "it printed:"; empty where it printed nothing.
+std::string printed_lines(const Result& result, bool colour) {
+  if (result.printed.empty()) return "";
+  std::string text = "    it printed:\n";
+  for (const std::string& line : lines_of(result.printed)) {
+    text += "      " + toned(printable(line), Tone::quiet, colour) + "\n";
   }
   return text;
 }
@@ -234,12 +248,6 @@ std::string figures(const OutputReport& output) {
 }
 
 }  // namespace
-
-std::string repeat_text(const Result& result, const FailureText& text) {
-  if (result.repeat.empty()) return "";
-  const std::string& why = text.not_repeated;
-  return printable(result.repeat, 4000) + (why.empty() ? "" : " (" + why + ": see above)");
-}
 
 std::string together_text(const OutputReport& output) {
   std::string text;
@@ -276,8 +284,7 @@ std::string failing_case_text(const Result& result, const FailureText& about, bo
     text += "    " + toned("in Python, beside adapters.py:", Tone::quiet, colour) + "\n" +
             indented(about.snippet, 6);
   }
-  if (result.repeat.empty()) return text;
-  return text + "    " + toned("repeat: " + repeat_text(result, about), Tone::quiet, colour) + "\n";
+  return text + repeat_text(result, about.not_repeated, colour);
 }
 
 std::string cause_text(const std::vector<std::string>& lines, std::size_t width) {

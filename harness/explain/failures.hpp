@@ -24,9 +24,6 @@ struct FailureText {
   std::vector<ErrorMap> errors;      // of the simplest cases with wrong numbers
 };
 
-/// "prenorm grade ...", and after it why that may not repeat the failure; empty where nothing does.
-std::string repeat_text(const Result& result, const FailureText& text);
-
 /// The text of a case with this result. Numbers, hint, snippet, cause and errors are added later.
 FailureText failure_text(const Case& info, const Signature& signature, const Result& result);
 

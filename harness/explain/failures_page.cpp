@@ -14,15 +14,6 @@ namespace {
 
 constexpr std::size_t most_text = 1000;  // bytes of a text from outside
 
-/// "y[1, 2, 5]": an element, or a shape.
-std::string index_text(const std::string& tensor, const Shape& index) {
-  std::string text = tensor + "[";
-  for (std::size_t i = 0; i < index.size(); ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(index[i]);
-  }
-  return text + "]";
-}
-
 /// Lines, each safe for itself: HTML.
 std::string escaped_lines(const std::string& text) {
   std::string lines;
@@ -44,7 +35,7 @@ Json output_values(const OutputReport& output, bool alone) {
     const auto number = [](double value, bool shown) {
       return shown ? short_number(value) : std::string();
     };
-    worst = {{"index", printable(index_text(output.name, output.worst_index), most_text)},
+    worst = {{"index", printable(output.name + to_text(output.worst_index), most_text)},
              {"actual", got},
              {"expected", wanted},
              {"error", number(error, std::isfinite(error))},
@@ -88,7 +79,7 @@ Json figure_values(const ErrorMap& map, const Result& result) {
           {"bars", histogram(map, report)},
           {"ulps", ulp_histogram(map)},
           {"axes", axes},
-          {"shape", printable(index_text(map.tensor, map.shape), 200)},
+          {"shape", printable(map.tensor + to_text(map.shape), 200)},
           {"pooled", map.rows * map.columns != elements},
           {"crosses",
            std::ranges::any_of(map.cells, [](double ratio) { return !std::isfinite(ratio); })}};

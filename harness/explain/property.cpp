@@ -213,27 +213,15 @@ Sentence right_slices(const Seen& seen) {
     if (n >= least_pattern && std::ranges::adjacent_find(right) == right.end()) {
       return fmt::format("{} is right for every second index of {} only", seen.spec.name, where);
     }
-    const bool first = std::ranges::is_sorted(right, std::greater<>());
-    const bool last = std::ranges::is_sorted(right);
-    const auto indices = [&](std::ptrdiff_t number, std::string_view which) {
-      return number == 1 ? fmt::format("the {} index", which)
-                         : fmt::format("the {} {} indices", which, number);
-    };
-    if (first && count < n - 1) {
-      return fmt::format("{} is right for {} of {} only", seen.spec.name, indices(count, "first"),
-                         where);
-    }
-    if (last && count < n - 1) {
-      return fmt::format("{} is right for {} of {} only", seen.spec.name, indices(count, "last"),
-                         where);
-    }
     if (n - count == 1) {
       const auto wrong = std::ranges::find(right, false) - right.begin();
       return fmt::format("{} is wrong at index {} of {} only", seen.spec.name, wrong, where);
     }
-    if (first || last) {
-      return fmt::format("{} is wrong for {} of {} only", seen.spec.name,
-                         indices(n - count, first ? "last" : "first"), where);
+    const bool first = std::ranges::is_sorted(right, std::greater<>());
+    if (first || std::ranges::is_sorted(right)) {
+      const std::string number = count == 1 ? "index" : fmt::format("{} indices", count);
+      return fmt::format("{} is right for the {} {} of {} only", seen.spec.name,
+                         first ? "first" : "last", number, where);
     }
   }
   return {};

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -18,8 +19,8 @@ namespace {
 
 /// The environment that an interpreter belongs to: pyvenv.cfg and what Python reads beside it, and
 /// where the base interpreter lies. Nothing of it is run to find out.
-std::vector<fs::path> python_folders(const fs::path& python) {
-  std::vector<fs::path> folders;
+std::set<fs::path> python_folders(const fs::path& python) {
+  std::set<fs::path> folders;
   // Not the prefix itself: it may be somebody's home.
   const auto add_prefix = [&folders](const fs::path& program) {
     const fs::path prefix = program.parent_path().parent_path();
@@ -27,14 +28,14 @@ std::vector<fs::path> python_folders(const fs::path& python) {
       return;
     }
     for (const char* part : {"bin", "lib", "lib64"}) {
-      if (fs::exists(prefix / part)) folders.push_back(prefix / part);
+      if (fs::exists(prefix / part)) folders.insert(prefix / part);
     }
   };
   const fs::path prefix = python.parent_path().parent_path();
   if (fs::exists(prefix / "pyvenv.cfg")) {
     // Not the folder itself either: a course may lie in it, with everybody's work.
     for (const char* part : {"pyvenv.cfg", "bin", "lib", "lib64"}) {
-      if (fs::exists(prefix / part)) folders.push_back(prefix / part);
+      if (fs::exists(prefix / part)) folders.insert(prefix / part);
     }
     std::ifstream file(prefix / "pyvenv.cfg");
     for (std::string line; std::getline(file, line);) {
@@ -48,9 +49,6 @@ std::vector<fs::path> python_folders(const fs::path& python) {
     }
   }
   add_prefix(fs::canonical(python));
-  std::ranges::sort(folders);
-  const auto [first, last] = std::ranges::unique(folders);
-  folders.erase(first, last);
   return folders;
 }
 
@@ -91,8 +89,7 @@ PythonImports imports_of(const Json& answer) {
   return imports;
 }
 
-}  // namespace
-
+/// The sandbox for anything of a submission; what it may read is left to the caller.
 Sandbox submission_sandbox(const SubmissionOptions& options) {
   Sandbox sandbox;
   sandbox.kind = options.sandbox;
@@ -102,6 +99,8 @@ Sandbox submission_sandbox(const SubmissionOptions& options) {
   sandbox.hidden.push_back(home() / "share" / "prenorm");
   return sandbox;
 }
+
+}  // namespace
 
 std::string hand_out(const Process::Command& command, std::size_t most, double seconds) {
   Process process(command);
@@ -127,7 +126,7 @@ Process::Command python_script(const SubmissionOptions& options, const std::stri
   for (const fs::directory_entry& entry : fs::directory_iterator(helpers)) {
     if (entry.path().extension() == ".py") box.readable.push_back(fs::canonical(entry.path()));
   }
-  std::ranges::move(python_folders(command.program), std::back_inserter(box.readable));
+  std::ranges::copy(python_folders(command.program), std::back_inserter(box.readable));
   return command;
 }
 

@@ -7,9 +7,6 @@
 
 namespace prenorm::harness {
 
-/// The sandbox for anything of a submission; what it may read is left to the caller.
-Sandbox submission_sandbox(const SubmissionOptions& options);
-
 /// What a command hands out over its socket: 20 digits of size, then the bytes. Throws
 /// std::runtime_error where that is more than `most`, and the exceptions of Process.
 std::string hand_out(const Process::Command& command, std::size_t most, double seconds);

@@ -271,8 +271,7 @@ Words accepted_by(const RubricGroup& group, const std::string& problem) {
 std::int64_t largest_share(const RubricItem& item, const std::string& problem) {
   std::int64_t largest = 0;
   for (const RubricGroup& group : item.groups) {
-    const bool has = group.problems.empty() || selects(group.problems, problem);
-    if (has) largest = std::max(largest, group.share);
+    if (selects(group.problems, problem)) largest = std::max(largest, group.share);
   }
   return largest;
 }

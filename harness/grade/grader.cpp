@@ -6,13 +6,13 @@
 #include "grade/budget.hpp"
 #include "replay/runner.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 #include <tuple>
 #include <unistd.h>
@@ -118,12 +118,12 @@ SubmissionOptions submission_options(const GradeSettings& settings, const Exam& 
   result.round_float64 = exam.rubric.round_float64;
   // The command that repeats a case. What is graded as a whole is built anew.
   result.reuse_build = !exam.options.selection.cases.empty();
-  for (const SelectedFixture& file : exam.files)
-    result.hidden.push_back(fs::absolute(file.path).parent_path());
-  if (!exam.options.drawn.empty()) result.hidden.push_back(fs::absolute(exam.options.drawn));
-  std::ranges::sort(result.hidden);
-  const auto same = std::ranges::unique(result.hidden);
-  result.hidden.erase(same.begin(), same.end());
+  std::set<fs::path> hidden;
+  for (const SelectedFixture& file : exam.files) {
+    hidden.insert(fs::absolute(file.path).parent_path());
+  }
+  if (!exam.options.drawn.empty()) hidden.insert(fs::absolute(exam.options.drawn));
+  result.hidden.assign(hidden.begin(), hidden.end());
   return result;
 }
 
@@ -224,9 +224,7 @@ std::optional<PythonImports> Grader::imports_of(const fs::path& path) const {
 
 Grading Grader::grade(const fs::path& path) {
   exam_.options.repeat = repeat_line(settings_, path);
-  if (exam_.options.progress) {
-    exam_.options.progress("making " + path.string() + " ready", 0, 0);
-  }
+  exam_.options.progress("making " + path.string() + " ready", 0, 0);
   const Submission submission(path, submission_options(settings_, exam_, sandbox_), adapters_);
   Grading grading = harness::grade(submission, exam_);
   grading.sandbox = name(sandbox_);

@@ -18,7 +18,7 @@ class Grader {
 
   /// Completes `settings` (a seed, the interpreter's path, the time for all). Throws UsageError for
   /// what cannot be used: a sandbox, a rubric, fixtures.
-  Grader(GradeSettings& settings, unsigned jobs, Progress progress);
+  Grader(GradeSettings& settings, unsigned jobs, Progress progress = GradeOptions().progress);
   Grader(Grader&&) = delete;  // nor copied
 
   const Exam& exam() const { return exam_; }

@@ -110,6 +110,27 @@ std::string only_one(const std::vector<const GradedCase*>& failing) {
   return one->result.case_name.value_or("");
 }
 
+double sum_of(const std::vector<GradedItem>& items, double GradedItem::*number) {
+  double all = 0;
+  for (const GradedItem& item : items) all += item.*number;
+  return all;
+}
+
+/// What an item's groups earn of its points.
+double earned_points(const GradedItem& item) {
+  std::int64_t earned = 0, shares = 0;
+  for (const GradedGroup& group : item.groups) {
+    if (group.asked() == 0) continue;  // nothing of it could be asked
+    shares += group.share;
+    earned += group.earned ? group.share : 0;
+  }
+  if (shares == 0) return 0;
+  // All of it exactly, whatever is rounded.
+  return earned == shares
+             ? item.points
+             : item.points * (static_cast<double>(earned) / static_cast<double>(shares));
+}
+
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
 /// these must be of a case that is not public in each of the group's problems. (Some answers, of no
 /// elements say, are public in any file.)
@@ -240,20 +261,6 @@ void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool 
 
 }  // namespace
 
-double earned_points(const GradedItem& item) {
-  std::int64_t earned = 0, shares = 0;
-  for (const GradedGroup& group : item.groups) {
-    if (group.asked() == 0) continue;  // nothing of it could be asked
-    shares += group.share;
-    earned += group.earned ? group.share : 0;
-  }
-  if (shares == 0) return 0;
-  // All of it exactly, whatever is rounded.
-  return earned == shares
-             ? item.points
-             : item.points * (static_cast<double>(earned) / static_cast<double>(shares));
-}
-
 void take_points(GradedItem& item, const RubricItem& asked) {
   item.points = asked.points;
   for (GradedGroup& group : item.groups) {
@@ -273,17 +280,9 @@ bool Grading::gradeable() const {
          kind == name(SubmissionKind::cuda);
 }
 
-double Grading::points() const {
-  double all = 0;
-  for (const GradedItem& item : items) all += item.points;
-  return all;
-}
+double Grading::points() const { return sum_of(items, &GradedItem::points); }
 
-double Grading::earned() const {
-  double all = 0;
-  for (const GradedItem& item : items) all += item.earned;
-  return all;
-}
+double Grading::earned() const { return sum_of(items, &GradedItem::earned); }
 
 std::vector<Result> Grading::results(bool secret) const {
   std::vector<Result> all;

@@ -131,7 +131,8 @@ struct GradeOptions {
   /// A folder with this exam's hidden cases (grade/exam.cpp); empty: they are drawn anew.
   fs::path drawn;
   std::string repeat;  // "prenorm grade DIR --rubric NAME": what a line that repeats begins with
-  std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress;
+  std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress =
+      [](const std::string&, std::size_t, std::size_t) {};
 };
 
 struct Exam;  // grade/exam.hpp: what is asked
@@ -142,8 +143,6 @@ Grading grade(const Submission& submission, const Exam& exam);
 /// The same where what was handed in is nothing that can be made ready: no code, too many files.
 Grading grade_unusable(const std::string& submission, const std::string& why, const Exam& exam);
 
-/// What an item's groups earn of its points.
-double earned_points(const GradedItem& item);
 /// Gives the item the points and shares of `asked`, which asks the same.
 void take_points(GradedItem& item, const RubricItem& asked);
 

@@ -64,18 +64,14 @@ void at_all_hidden(const Exam& exam, std::vector<SolutionPool>& pools, const Yar
                                " does not run: " + each->message());
     }
     ++done;
-    if (exam.options.progress) {
-      exam.options.progress(what, done, places.size());
-    }
+    exam.options.progress(what, done, places.size());
   });
 }
 
 }  // namespace
 
 bool can_be_hidden(const Case& info) {
-  return !info.error && info.elements() <= most_elements_fair &&
-         std::ranges::any_of(info.inputs,
-                             [](const auto& input) { return input && !input->draw.empty(); });
+  return is_redrawn(info) && info.elements() <= most_elements_fair;
 }
 
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, const std::string& words) {

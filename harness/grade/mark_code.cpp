@@ -194,11 +194,7 @@ class Run {
     DrawnCases drawn =
         kept.empty() || tf32 ? draw_hidden(exam_, pools_, tf32) : read_drawn(kept, exam_);
     draw_own(exam_, submission_.name, submission_.files, pools_, drawn);
-    for (std::size_t i = 0; i < drawn.size(); ++i) {
-      for (std::size_t number = 0; number < drawn[i].size(); ++number) {
-        markers_[i]->drawn(number, std::move(drawn[i][number]));
-      }
-    }
+    for (std::size_t i = 0; i < drawn.size(); ++i) markers_[i]->drawn(std::move(drawn[i]));
   }
 
   /// A worker that no call has been made in: what one problem leaves behind, another does not find.
@@ -288,7 +284,7 @@ class Run {
     do {
       const std::size_t number = left.front();
       left.erase(left.begin());
-      progress(part.problem, ++asked_, cases_);
+      exam_.options.progress(part.problem, ++asked_, cases_);
       if (why) {
         too_late_ += why->status == Status::timeout ? 1 : 0;
         markers_[i]->add(number, *why);
@@ -414,11 +410,10 @@ class Run {
   }
 
   Result not_run_in_time(bool hidden) const {
-    Result result;
-    result.status = Status::timeout;
+    Result result = ended(Status::timeout,
+                          fmt::format("not run: the time for {} cases, of {} for all, was over",
+                                      hidden ? "hidden" : "visible", duration(budget_.seconds())));
     result.not_run = true;
-    result.message = fmt::format("not run: the time for {} cases, of {} for all, was over",
-                                 hidden ? "hidden" : "visible", duration(budget_.seconds()));
     return result;
   }
 
@@ -441,10 +436,6 @@ class Run {
     }
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return work[i]; });
     return order;
-  }
-
-  void progress(const std::string& what, std::size_t done, std::size_t total) const {
-    if (exam_.options.progress) exam_.options.progress(what, done, total);
   }
 
   const Exam& exam_;

@@ -69,10 +69,6 @@ Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission,
   };
 }
 
-void Marker::drawn(std::size_t number, std::optional<LoadedCase> fresh) {
-  fresh_[number] = std::move(fresh);
-}
-
 void Marker::accept(std::size_t number, Solution& mistakes) {
   const std::vector<std::string>& names = part_.cases[number].accepts;
   if (names.empty()) return;
@@ -227,8 +223,7 @@ Result take(const Case& info, const Signature& signature, const OutputsFile* han
       return ended(Status::incorrect_dtype, tensor + " is " + std::string(name(value.dtype)) +
                                                 ", wanted " + std::string(name(wanted.dtype)));
     }
-    Tensor& output = outputs.emplace_back(wanted.dtype, wanted.shape);
-    for (std::int64_t at = 0; at < value.size(); ++at) output.set(at, value.at(at));
+    outputs.push_back(converted(value, wanted.dtype));
   }
   return ended(Status::passed, "");
 }

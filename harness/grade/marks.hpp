@@ -40,9 +40,9 @@ class Marker {
          std::function<void(LoadedCase&)> give = nullptr);
   Marker(Marker&&) = delete;  // nor copied
 
-  /// What was drawn for a hidden case; nothing where none could be given an answer: it is not
+  /// What was drawn for each hidden case; nothing where none could be given an answer: it is not
   /// asked.
-  void drawn(std::size_t number, std::optional<LoadedCase> fresh);
+  void drawn(std::vector<std::optional<LoadedCase>> fresh) { fresh_ = std::move(fresh); }
   bool can_be_asked(std::size_t number) const;
   /// The case is neither run nor counted, for a reason that has a count of its own.
   void leave_out(std::size_t number, std::int64_t Marks::*count);

@@ -44,9 +44,9 @@ class Reader {
     }
   }
 
-  std::string text(const std::string& key, const std::string& otherwise = "") const {
+  std::string text(const std::string& key) const {
     const toml::node* node = table_.get(key);
-    if (node == nullptr) return otherwise;
+    if (node == nullptr) return "";
     if (!node->is_string()) refuse(*node, key + " must be a text");
     return node->as_string()->get();
   }
@@ -91,22 +91,13 @@ class Reader {
     return value;
   }
 
-  double points() const {
-    const toml::node* node = table_.get("points");
-    if (node == nullptr) refuse("needs points");
-    const double value = node->value<double>().value_or(NAN);
-    if (!node->is_number() || !(value > 0 && value <= most_points)) {
-      refuse(*node, "points must be a number above 0");
-    }
-    return value;
-  }
-
-  double tolerance() const {
-    const toml::node* node = table_.get("tolerance");
+  /// A number above 0, up to `most`; 0 without the key.
+  double number(const std::string& key, double most, const std::string& wanted) const {
+    const toml::node* node = table_.get(key);
     if (node == nullptr) return 0;
     const double value = node->value<double>().value_or(NAN);
-    if (!node->is_number() || !(value > 0 && value <= most_tolerance)) {
-      refuse(*node, fmt::format("tolerance must be a number above 0, up to {}", most_tolerance));
+    if (!node->is_number() || !(value > 0 && value <= most)) {
+      refuse(*node, key + " must be " + wanted);
     }
     return value;
   }
@@ -181,8 +172,10 @@ RubricItem read_item(const toml::table& table, const fs::path& file,
   const std::string where = "item '" + item.name + "'";
   const Reader reader(table, file, where);
   reader.only({"name", "problems", "points", "tolerance", "groups"});
-  item.tolerance = reader.tolerance();
-  item.points = reader.points();
+  item.tolerance = reader.number("tolerance", most_tolerance,
+                                 fmt::format("a number above 0, up to {}", most_tolerance));
+  item.points = reader.number("points", most_points, "a number above 0");
+  if (item.points == 0) reader.refuse("needs points");
   item.problems = reader.words("problems");
   if (item.problems.empty()) reader.refuse("needs problems");
   item.groups = read_groups(reader, file, where);
@@ -237,12 +230,6 @@ bool RubricGroup::has(const std::string& problem, const Case& info) const {
   const std::string dtype(harness::name(info.dtype()));
   if (!dtypes.empty() && std::ranges::find(dtypes, dtype) == dtypes.end()) return false;
   return selects(cases, info.name) && (except.empty() || !selects(except, info.name));
-}
-
-double Rubric::points() const {
-  double all = 0;
-  for (const RubricItem& item : items) all += item.points;
-  return all;
 }
 
 bool is_taken(const Rubric& rubric, DType given, DType wanted) {

@@ -53,8 +53,6 @@ struct Rubric {
   bool require_kernel = false;       // a function that launches no kernel fails
   std::vector<RubricItem> items;
   fs::path path;
-
-  double points() const;
 };
 
 /// Whether a result of that type counts where another is wanted.

@@ -24,12 +24,6 @@ std::string python_number(double value, DType dtype) {
   return text;
 }
 
-std::string index_text(const Shape& index) {
-  std::vector<std::string> words;
-  for (const std::int64_t i : index) words.push_back(std::to_string(i));
-  return joined(words);
-}
-
 /// "[[1., 2.], [3., 4.]]".
 std::string python_list(const Tensor& tensor, DType as) {
   return nested(tensor, [as](double value) { return python_number(value, as); });
@@ -38,13 +32,15 @@ std::string python_list(const Tensor& tensor, DType as) {
 std::string numpy_tensor(const Tensor& tensor) {
   const bool truth = tensor.dtype == DType::boolean;
   const std::string dtype = ", dtype=" + (truth ? "bool" : "np." + std::string(name(tensor.dtype)));
-  if (tensor.size() == 0) return "np.empty([" + index_text(tensor.shape) + "]" + dtype + ")";
+  if (tensor.size() == 0) return "np.empty(" + to_text(tensor.shape) + dtype + ")";
   return "np.array(" + python_list(tensor, tensor.dtype) + dtype + ")";
 }
 
 std::string torch_tensor(const Tensor& tensor) {
   const std::string dtype = ", dtype=torch." + std::string(name(tensor.dtype)) + ")";
-  if (tensor.size() == 0) return "torch.empty(" + index_text(tensor.shape) + dtype;
+  if (tensor.size() == 0) {
+    return fmt::format("torch.empty({}{}", fmt::join(tensor.shape, ", "), dtype);
+  }
   const bool is_default = tensor.dtype == DType::float32 || tensor.dtype == DType::int64 ||
                           tensor.dtype == DType::boolean;
   return "torch.tensor(" + python_list(tensor, tensor.dtype) + (is_default ? ")" : dtype);
@@ -148,7 +144,7 @@ std::string comparison(const LoadedCase& loaded, const Result& result, bool load
   if (result.outputs.size() == 1 && result.outputs.front().worst_expected &&
       !expected.shape.empty()) {
     const OutputReport& report = result.outputs.front();
-    return fmt::format("print(y[{}].item())  # expected {}", index_text(report.worst_index),
+    return fmt::format("print(y{}.item())  # expected {}", to_text(report.worst_index),
                        python_number(*report.worst_expected, DType::float32));
   }
   if (loads) return "print(y.shape, c['expected_" + output + "'].shape)";

@@ -30,12 +30,6 @@ std::vector<Tensor> outputs_of(const std::string& problem, const Signature& sign
   return std::move(outcome.outputs);
 }
 
-Tensor converted(const Tensor& from, DType dtype) {
-  Tensor to(dtype, from.shape);
-  for (std::int64_t i = 0; i < from.size(); ++i) to.set(i, from.at(i));
-  return to;
-}
-
 /// Of the spacings of float64 and float32.
 constexpr double double_by_float = 0x1p-29;
 

@@ -133,8 +133,8 @@ std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned
 
 std::vector<Result> replay_all(const std::vector<SelectedFixture>& files,
                                const std::vector<Entrant>& entrants,
-                               std::vector<SolutionPool>& pools, RunOptions options, unsigned jobs,
-                               const ReplayObserver& observer) {
+                               std::vector<SolutionPool>& pools, const RunOptions& options,
+                               unsigned jobs) {
   std::vector<Column> on_host, on_device;
   std::vector<std::string> labels;
   for (const Entrant& entrant : entrants) {
@@ -150,13 +150,8 @@ std::vector<Result> replay_all(const std::vector<SelectedFixture>& files,
     in_parallel(files.size(), threads, [&](std::size_t turn, std::size_t thread) {
       const std::size_t file = order[turn];
       progress.show(fmt::format("[{}/{}] {}", done.load(), files.size(), files[file].path));
-      RunOptions here = options;
-      here.keep_outputs = [&](const LoadedCase& loaded, const Result& result,
-                              std::vector<Tensor> outputs, Solution& ran) {
-        observer.keep_outputs(file, loaded, result, std::move(outputs), ran);
-      };
-      std::vector<Result> found = replay_file(files[file], columns, pools[thread], here);
-      observer.file_is_done(found);
+      std::vector<Result> found = replay_file(files[file], columns, pools[thread], options);
+      if (options.file_is_done) options.file_is_done(found);
       std::ranges::move(found, std::back_inserter(results[file]));
       ++done;
     });
@@ -196,11 +191,7 @@ void Saver::write() const {
   for (const auto& [solution, outputs] : saved_) {
     const std::string word = unused(file_word(solution), used);
     const fs::path path = fs::path(folder_) / (stem_ + "." + word + ".h5");
-    try {
-      write_outputs(path, outputs);
-    } catch (const std::exception& error) {
-      throw UsageError(error.what());
-    }
+    as_usage<std::exception>([&] { write_outputs(path, outputs); });
   }
 }
 

@@ -41,27 +41,22 @@ std::vector<DType> narrower(DType dtype) {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-/// The rules about one output that has a usable tolerance.
+/// The rules about one output and a usable tolerance of it.
 class OutputLint {
  public:
-  OutputLint(std::string where, const OutputInfo& info, const Tensor& expected)
-      : where_(std::move(where)), info_(info), expected_(expected) {}
+  OutputLint(std::string where, const OutputInfo& info, const Tensor& expected,
+             std::vector<Finding>& findings)
+      : where_(std::move(where)), info_(info), expected_(expected), findings_(findings) {}
 
-  std::vector<Finding> run(const Tolerance& tolerance) {
+  /// Under a tf32 tolerance an answer in a narrower type may well pass.
+  void run(const Tolerance& tolerance, bool tf32) {
+    if (tf32) where_ += "by the tf32 tolerance ";
     check_rounded(tolerance);
     check_zeros(tolerance);
-    for (const DType narrow : narrower(info_.dtype)) check_narrow(tolerance, narrow);
+    for (const DType narrow : narrower(info_.dtype)) {
+      if (!tf32) check_narrow(tolerance, narrow);
+    }
     check_overflow(tolerance);
-    return std::move(findings_);
-  }
-
-  /// The same for its tf32 tolerance, under which an answer in a narrower type may well pass.
-  std::vector<Finding> run_tf32(const Tolerance& tolerance) {
-    where_ += "by the tf32 tolerance ";
-    check_rounded(tolerance);
-    check_zeros(tolerance);
-    check_overflow(tolerance);
-    return std::move(findings_);
   }
 
  private:
@@ -110,7 +105,7 @@ class OutputLint {
   std::string where_;
   const OutputInfo& info_;
   const Tensor& expected_;
-  std::vector<Finding> findings_;
+  std::vector<Finding>& findings_;
 };
 
 bool is_usable(const Tolerance& tolerance) {
@@ -292,16 +287,6 @@ void hint_texts(const Fixture& fixture, std::vector<Finding>& findings) {
   }
 }
 
-/// Where the last `axes` axes of a tensor begin, as an element, at an index of the broadcast batch.
-std::int64_t part_at(const Shape& at, const Shape& shape, std::size_t axes) {
-  const std::size_t own = shape.size() - axes;
-  std::int64_t part = 0;
-  for (std::size_t i = 0; i < own; ++i) {
-    part = part * shape[i] + (shape[i] == 1 ? 0 : at[at.size() - own + i]);
-  }
-  return part * element_count({shape.end() - static_cast<std::ptrdiff_t>(axes), shape.end()});
-}
-
 /// A row of `values`[..., m, d] that is not finite and that `mask`[..., n, m] hides from one of the
 /// n; nothing if there is none.
 std::optional<std::int64_t> hidden_row(const Shape& batch, const Tensor& mask,
@@ -310,7 +295,8 @@ std::optional<std::int64_t> hidden_row(const Shape& batch, const Tensor& mask,
   const std::int64_t width = values.shape.back();
   for (std::int64_t b = 0; b < element_count(batch); ++b) {
     const Shape at = index_of(b, batch);
-    const std::int64_t seen = part_at(at, mask.shape, 2), rows = part_at(at, values.shape, 2);
+    const std::int64_t seen = row_at(mask.shape, 2, at) * n * m;
+    const std::int64_t rows = row_at(values.shape, 2, at) * m * width;
     for (std::int64_t i = 0; i < m * width; ++i) {
       if (std::isfinite(values.at(rows + i))) continue;
       for (std::int64_t query = 0; query < n; ++query) {
@@ -355,12 +341,9 @@ std::vector<Finding> lint_case(const Signature& signature, const LoadedCase& loa
       findings.push_back({true, where + "a tolerance is negative or not finite"});
       continue;
     }
-    const OutputLint lint(where, output, loaded.expected[i]);
-    std::ranges::move(OutputLint(lint).run(*output.tolerance), std::back_inserter(findings));
-    if (output.tolerance_tf32) {
-      std::ranges::move(OutputLint(lint).run_tf32(*output.tolerance_tf32),
-                        std::back_inserter(findings));
-    }
+    OutputLint lint(where, output, loaded.expected[i], findings);
+    lint.run(*output.tolerance, false);
+    if (output.tolerance_tf32) lint.run(*output.tolerance_tf32, true);
   }
   return findings;
 }

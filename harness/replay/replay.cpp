@@ -103,21 +103,8 @@ void call_again(const Call& call, const LoadedCase& loaded, const std::vector<To
 /// The part of a batched tensor that belongs to one row of the whole batch: its batch axes stay,
 /// each of length 1. `named` axes are no batch axes.
 Tensor row_of(const Tensor& tensor, std::size_t named, const Shape& batch, std::int64_t row) {
-  const Shape index = index_of(row, batch);
-  const std::size_t own = tensor.shape.size() - named;  // batch axes, aligned with the last ones
-  Shape shape = tensor.shape;
-  std::int64_t offset = 0;  // in rows of this tensor
-  for (std::size_t axis = 0; axis < own; ++axis) {
-    const std::int64_t i = shape[axis] == 1 ? 0 : index[batch.size() - own + axis];
-    offset = offset * shape[axis] + i;
-    shape[axis] = 1;
-  }
-  Tensor part(tensor.dtype, std::move(shape));
-  if (!part.data.empty()) {
-    std::memcpy(part.data.data(),
-                tensor.data.data() + static_cast<std::size_t>(offset) * part.data.size(),
-                part.data.size());
-  }
+  Tensor part = rows_of(tensor, named, batch, {row});
+  part.shape.insert(part.shape.begin(), tensor.shape.size() - part.shape.size(), 1);
   return part;
 }
 
@@ -166,6 +153,31 @@ std::optional<bool> batch_invariance(const Call& call, const LoadedCase& loaded,
 }
 
 }  // namespace
+
+std::int64_t row_at(const Shape& shape, std::size_t named, const Shape& index) {
+  const std::size_t own = shape.size() - named;  // batch axes, aligned with the last of the index
+  std::int64_t row = 0;
+  for (std::size_t axis = 0; axis < own; ++axis) {
+    row = row * shape[axis] + (shape[axis] == 1 ? 0 : index[index.size() - own + axis]);
+  }
+  return row;
+}
+
+Tensor rows_of(const Tensor& tensor, std::size_t named, const Shape& batch,
+               const std::vector<std::int64_t>& rows) {
+  if (tensor.shape.size() == named) return tensor;
+  Shape shape{static_cast<std::int64_t>(rows.size())};
+  shape.insert(shape.end(), tensor.shape.end() - static_cast<std::ptrdiff_t>(named),
+               tensor.shape.end());
+  Tensor part(tensor.dtype, std::move(shape));
+  const std::size_t bytes = rows.empty() ? 0 : part.data.size() / rows.size();
+  for (std::size_t i = 0; i < rows.size() && bytes > 0; ++i) {
+    const auto from =
+        static_cast<std::size_t>(row_at(tensor.shape, named, index_of(rows[i], batch)));
+    std::memcpy(part.data.data() + i * bytes, tensor.data.data() + from * bytes, bytes);
+  }
+  return part;
+}
 
 void compare_outputs(const Signature& signature, const std::vector<Tensor>& expected,
                      const std::vector<Tolerance>& allowed, const std::vector<Tensor>& outputs,

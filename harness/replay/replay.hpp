@@ -13,6 +13,15 @@ Call call_of(const std::string& function, const Signature& signature, const Inpu
 Call call_of(const std::string& function, const Signature& signature, const Inputs& inputs,
              const Case& info);
 
+/// The row of a tensor [..., dims] that belongs to that index of the whole batch, to which its own
+/// batch axes are broadcast. `named`: how many of its axes are no batch axes.
+std::int64_t row_at(const Shape& shape, std::size_t named, const Shape& index);
+
+/// The rows that a tensor holds for those of the whole batch, one behind the other: [..., dims]
+/// becomes [rows, dims]. A tensor without batch axes of its own stays as it is.
+Tensor rows_of(const Tensor& tensor, std::size_t named, const Shape& batch,
+               const std::vector<std::int64_t>& rows);
+
 /// Compares what a call gave. Without a mismatch `result` stays PASSED.
 void compare_outputs(const Signature& signature, const std::vector<Tensor>& expected,
                      const std::vector<Tolerance>& allowed, const std::vector<Tensor>& outputs,

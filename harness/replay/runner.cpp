@@ -121,7 +121,7 @@ Result replay_case(const SelectedFixture& file, const Case& info, const Column& 
   result.dtype = name(info.dtype());
   result.repeat = repeat_line(file, info.name, column.label, options);
   if (options.keep_outputs && ran != nullptr) {
-    options.keep_outputs(data.get(column.solution), result, std::move(outputs), *ran);
+    options.keep_outputs(file, data.get(column.solution), result, std::move(outputs), *ran);
   }
   return result;
 }

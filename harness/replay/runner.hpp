@@ -78,9 +78,13 @@ struct RunOptions {
   std::optional<FreshOptions> fresh;      // replay fresh cases instead of the stored values
   std::function<bool(const Case&)> only;  // the cases to run; empty: all
   std::vector<std::string> repeat;        // options to add to the command that repeats a case
-  /// Called with the result of a case that was run, and with its outputs, if there are any.
-  std::function<void(const LoadedCase&, const Result&, std::vector<Tensor>, Solution&)>
+  // Called for different files in different threads.
+  /// With the result of a case that was run, and with its outputs, if there are any.
+  std::function<void(const SelectedFixture&, const LoadedCase&, const Result&, std::vector<Tensor>,
+                     Solution&)>
       keep_outputs;
+  /// By replay_all(), with the results of one file.
+  std::function<void(const std::vector<Result>&)> file_is_done;
 };
 
 /// The results of a file's selected cases, in the order of cases, then columns. An unusable
@@ -99,21 +103,12 @@ std::vector<Entrant> load_columns(const std::vector<Column>& columns,
 /// no collections, and not the textbook loop. Throws UsageError where there are none.
 std::vector<Entrant> default_entrants(std::vector<SolutionPool>& pools, unsigned jobs);
 
-/// What replay_all() calls, for different files in different threads.
-struct ReplayObserver {
-  /// With the result of a case that was run, and with its outputs, if there are any.
-  std::function<void(std::size_t file, const LoadedCase&, const Result&, std::vector<Tensor>,
-                     Solution&)>
-      keep_outputs;
-  std::function<void(const std::vector<Result>&)> file_is_done;
-};
-
 /// The results of all files, in the order of files, cases and entrants. A case that cannot be read
 /// is reported once.
 std::vector<Result> replay_all(const std::vector<SelectedFixture>& files,
                                const std::vector<Entrant>& entrants,
-                               std::vector<SolutionPool>& pools, RunOptions options, unsigned jobs,
-                               const ReplayObserver& observer);
+                               std::vector<SolutionPool>& pools, const RunOptions& options,
+                               unsigned jobs);
 
 /// One variant of one problem, over the cases that have expected outputs.
 struct Variant {

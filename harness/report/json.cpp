@@ -53,28 +53,28 @@ std::string processor() {
 
 std::string_view program_version() { return PRENORM_VERSION; }
 
-std::vector<std::pair<std::string, std::string>> describe_environment() {
-  std::vector<std::pair<std::string, std::string>> facts;
-  facts.emplace_back("program", "prenorm " + std::string(program_version()));
+Json describe_environment() {
+  Json facts{{"program", "prenorm " + std::string(program_version())}};
   utsname system{};
   if (uname(&system) == 0) {
-    facts.emplace_back("system", std::string(system.sysname) + " " + system.release);
-    facts.emplace_back("machine", system.machine);
+    facts["system"] = std::string(system.sysname) + " " + system.release;
+    facts["machine"] = system.machine;
   }
-  if (std::string name = processor(); !name.empty()) facts.emplace_back("processor", name);
-  facts.emplace_back("cores", std::to_string(std::thread::hardware_concurrency()));
+  if (std::string name = processor(); !name.empty()) facts["processor"] = name;
+  facts["cores"] = std::to_string(std::thread::hardware_concurrency());
 #if defined(__clang__)
-  facts.emplace_back("built with", "clang++ " __clang_version__);
+  facts["built with"] = "clang++ " __clang_version__;
 #else
-  facts.emplace_back("built with", "g++ " __VERSION__);
+  facts["built with"] = "g++ " __VERSION__;
 #endif
   return facts;
 }
 
 std::string environment_text() {
   std::string text;
-  for (const auto& [what, value] : describe_environment()) {
-    text += (text.empty() ? "" : ", ") + what + " " + value;
+  const Json facts = describe_environment();
+  for (const auto& [what, value] : facts.items()) {
+    text += (text.empty() ? "" : ", ") + what + " " + value.get<std::string>();
   }
   return text;
 }
@@ -114,9 +114,7 @@ void from_json(const Json& object, Result& result) {
 }
 
 Json report_head(const std::string& command) {
-  Json environment = Json::object();
-  for (const auto& [what, value] : describe_environment()) environment[what] = value;
-  return {{"version", 1}, {"command", command}, {"environment", std::move(environment)}};
+  return {{"version", 1}, {"command", command}, {"environment", describe_environment()}};
 }
 
 std::string to_json(const Report& report) {

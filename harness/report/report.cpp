@@ -82,13 +82,6 @@ std::string file_label(const FileResults& file, const std::vector<FileResults>& 
   return same == 1 ? problem : problem + " (" + printable(file.path) + ")";
 }
 
-std::string where(const Result& result) {
-  if (!result.case_name) return printable(result.fixture);
-  std::string text = printable(result.problem + " / " + *result.case_name);
-  if (!result.dtype.empty()) text += " (" + result.dtype + ")";
-  return text;
-}
-
 /// What the record says of a file's cases. Quiet, whatever it says: nothing was run.
 Cell recorded_cell(const Report& report, const FileResults& file, const std::string& solution) {
   const NotHere& not_here = report.not_here.at(solution);
@@ -153,12 +146,6 @@ std::string notes_on_devices(const Report& report) {
   return text;
 }
 
-/// Results with the same text have one cause: a library that cannot be loaded fails every case.
-std::string shared_cause(const Result& result) {
-  if (result.status == Status::load_error) return result.solution + '\n' + result.message;
-  return {};
-}
-
 }  // namespace
 
 std::optional<double> largest_of_outputs(const Result& result,
@@ -195,44 +182,6 @@ Table overview(const Report& report) {
     table.rows.push_back(std::move(row));
   }
   return table;
-}
-
-std::string failures(const Report& report, bool colour) {
-  std::map<std::string, std::int64_t> counts;
-  for (const Result& result : report.results) {
-    if (const std::string key = shared_cause(result); !key.empty()) ++counts[key];
-  }
-  std::set<std::string> reported;
-  std::string text;
-  for (const Result& result : report.results) {
-    if (!is_failure(result)) continue;
-    const std::string key = shared_cause(result);
-    if (!key.empty() && !reported.insert(key).second) continue;
-    text += toned(name(result.status), Tone::bad, colour) + "  ";
-    if (key.empty() || counts[key] == 1) {
-      text += toned(where(result), Tone::strong, colour);
-    } else {
-      text += fmt::format("all {} cases", counts[key]);
-    }
-    if (!result.solution.empty()) text += "  by " + printable(result.solution);
-    text += "\n";
-    if (!result.message.empty()) text += "    " + printable(result.message) + "\n";
-    text += printed_lines(result, colour);
-    if (!result.repeat.empty()) {
-      text +=
-          "    " + toned("repeat: " + printable(result.repeat, 4000), Tone::quiet, colour) + "\n";
-    }
-  }
-  return text;
-}
-
-std::string printed_lines(const Result& result, bool colour) {
-  if (result.printed.empty()) return "";
-  std::string text = "    it printed:\n";
-  for (const std::string& line : lines_of(result.printed)) {
-    text += "      " + toned(printable(line), Tone::quiet, colour) + "\n";
-  }
-  return text;
 }
 
 std::string omissions(const Report& report) {

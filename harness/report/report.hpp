@@ -16,8 +16,8 @@
 
 namespace prenorm::harness {
 
-/// Facts about the program and the machine, by name: "program", "system", "cores", ...
-std::vector<std::pair<std::string, std::string>> describe_environment();
+/// Facts about the program and the machine, texts by name: "program", "system", "cores", ...
+Json describe_environment();
 /// The same in one line, for a page.
 std::string environment_text();
 
@@ -101,13 +101,6 @@ bool is_failure(const Result& result);
 /// not here, a cell says what the record says, as "recorded"; without a record it has no column,
 /// unless that is so for all of them.
 Table overview(const Report& report);
-
-/// A paragraph for each failure: status, case, one line that explains, the command that repeats it.
-/// Results of one solution that could not be loaded, or of one bad file, are reported once.
-std::string failures(const Report& report, bool colour);
-
-/// What a failing case printed, below "it printed:"; empty where it printed nothing.
-std::string printed_lines(const Result& result, bool colour);
 
 /// A line for each reason why cases were left out, and nothing if none was. Solutions whose device
 /// is not here come first, with where their records are from.

@@ -373,15 +373,6 @@ BOOST_AUTO_TEST_CASE(a_wrong_answer_has_no_time) {
 }
 
 BOOST_AUTO_TEST_CASE(large_outputs_are_checked_by_rows) {
-  // Of a batch [2, 3], with one axis of its own.
-  const Tensor tensor = tensor_of(DType::int64, {2, 1, 2}, {0, 1, 2, 3});
-  const Tensor rows = rows_of(tensor, 1, {2, 3}, {5, 0, 2});
-  BOOST_TEST(rows.shape == (Shape{3, 2}), boost::test_tools::per_element());
-  BOOST_TEST(values(rows) == (std::vector<double>{2, 3, 0, 1, 0, 1}),
-             boost::test_tools::per_element());
-  BOOST_TEST(rows_of(tensor, 3, {2, 3}, {5}).shape == tensor.shape,
-             boost::test_tools::per_element());
-
   // More operations than a check may take: some rows only, in each of which all is wrong.
   const Signature signature = parse_signature("a[..., n], b[..., n] -> y[..., n]");
   Json changes{{"problem", "outer_sum"},

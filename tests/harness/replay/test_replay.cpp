@@ -244,6 +244,15 @@ BOOST_AUTO_TEST_CASE(rows_of_the_batch_are_tried_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_cut_by_the_rules_of_broadcasting) {
+  // Of a batch [2, 3], with one axis of its own.
+  const Tensor tensor = counting({2, 1, 2});
+  const Tensor rows = rows_of(tensor, 1, {2, 3}, {5, 0, 2});
+  BOOST_TEST(rows.shape == (Shape{3, 2}), boost::test_tools::per_element());
+  BOOST_TEST(prenorm::harness::testing::values(rows) == (std::vector<double>{3, 4, 1, 2, 1, 2}),
+             boost::test_tools::per_element());
+  BOOST_TEST(rows_of(tensor, 3, {2, 3}, {5}).shape == tensor.shape,
+             boost::test_tools::per_element());
+
   // outer_sum: y[..., n] = a[..., n] + b[..., n] with a[2, 1, 2], b[3, 2]: six rows.
   Tensor y(DType::float64, {2, 3, 2});
   const Tensor a = counting({2, 1, 2}), b = counting({3, 2});
