@@ -3,8 +3,7 @@
 //
 //   v1  the reference's steps, rounded as it rounds, by product v1
 //   v2  the same steps by the launched product
-//   v3  the gate in one kernel, 16 bytes at a time, rounded once; on Hopper, as records say, GELU
-//       and SwiGLU's gate at the end of product v5 up to a d_model of 2048          <- launched
+//   v3  the gate in one kernel, 16 bytes at a time, rounded once                   <- launched
 //
 // Counts of ffn_swiglu, float32: TinyStories, a quarter as wide (docs/profile.md)
 //       launches  sectors/load  sectors/store   moved  footprint  wavefronts  barriers  shuffles
@@ -100,8 +99,8 @@ void gate(T* a, T* b, std::int64_t size, Stream stream) {
   }
 }
 
-/// y = silu(x weightᵀ) (x gateᵀ), or y = gelu(x weightᵀ), in one kernel, where that is the best:
-/// false, and nothing is done, elsewhere.
+/// y = silu(x weightᵀ) (x gateᵀ), or y = gelu(x weightᵀ), by product v5 in one kernel, where that
+/// is the best: on Hopper, as records say. False, and nothing is done, elsewhere.
 template <class V, class T>
 bool gated_at_once(const Product<T>& product, const T* gate, Stream stream) {
 #if defined(PRENORM_LINEAR_WGMMA)
