@@ -191,7 +191,7 @@ DEATHS = {  # {how: (a kernel's body, main's, exit code, what is said)}
     "calls": ("", "return main(count + 1, words) + x[count];", 139, "host code calls itself without end"),
     "damage": ("", "char at[9]; cudaMalloc(&x, 1 << 28); cudaMemset(x, 0, 1 << 28); "
                "cudaMemcpy(at, x, 1 << 28, cudaMemcpyDeviceToHost);", 139,
-               "by damaged memory perhaps: --check memory may say where"),
+               "prenorm: host code "),  # "is ended, by damaged memory perhaps"; or the place is found yet
     "abort_of_a_thread": ("if (threadIdx.x == 3) abort();", "", 134,
                           "kernel k, block (0, 0, 0), thread (3, 0, 0) is ended by abort"),
     "calls_of_a_thread": ("", "if (count > 1) return main(count + 1, words) + x[count]; "
