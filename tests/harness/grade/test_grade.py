@@ -304,7 +304,7 @@ def test_every_known_mistake_is_told_by_its_name(grade, library):
             if form_of(name) not in map(form_of, itertools.chain(found, *(d.get("also", [])
                                                                           for d in found.values()))):
                 unnamed.append((problem, name, sorted(found)))
-            # Those of its cases that are NaN throughout are nobody's, too.
+            # Cases that are NaN throughout are nobody's; why few others agree with nothing is not known.
             partly += [(problem, name, d["mistake"], d["agrees"], d["of"]) for d in found.values()
                        if 2 * d["agrees"] < d["of"]]
     wanted = {(problem, name) for problem, name in ONLY_NAN if name in names}
