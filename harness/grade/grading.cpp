@@ -306,6 +306,7 @@ Grading grade(const Submission& submission, const Exam& exam) {
   // Their process is the submission's, which may have them say anything.
   for (const std::string& line : noted.lines) grading.notes.push_back("its process says: " + line);
   grading.forbidden_calls = std::move(noted.forbidden_calls);
+  grading.unreadable = noted.code_is_unreadable;
   const bool ran = submission.kind != SubmissionKind::outputs;
   if (!ran && exam.options.hidden) {
     grading.notes.emplace_back("hidden cases need code: none was asked");

@@ -53,8 +53,10 @@ void from_json(const Json& record, GradedCase& graded) {
 
 PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnoses, properties,
              undiagnosed, clues)
-PRENORM_JSON(Grading, submission, kind, emulated, rubric, title, sandbox, notes, forbidden_calls,
-             imports, seed, status, message, items, profiles, seconds)
+PRENORM_JSON_WITH_RARE(Grading,
+                       (submission, kind, emulated, rubric, title, sandbox, notes, forbidden_calls,
+                        imports, seed, status, message, items, profiles, seconds),
+                       unreadable)
 
 std::string grading_record(const Grading& grading) { return to_line(grading); }
 

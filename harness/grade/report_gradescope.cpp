@@ -195,21 +195,13 @@ bool asks_hidden(const Grading& grading) {
   });
 }
 
-/// Whether Python could not parse it, by the worker's message (prenorm_worker.py).
-bool is_no_python(const Grading& grading) {
-  const std::string& why = grading.message;
-  return grading.kind == name(SubmissionKind::python) &&
-         (why.starts_with("SyntaxError: ") || why.starts_with("IndentationError: ") ||
-          why.starts_with("TabError: ") || why.find(" cannot be parsed by Python ") != why.npos);
-}
-
 /// What holds for the whole submission; of hidden cases where that is `told`.
 std::string output_text(const Grading& grading, bool told) {
   std::string text = printable(grading.kind_text()) + " by " + printable(grading.rubric) + ": " +
                      printable(grading.title) + "\n";
   if (told) text += whole_text(grading);
   if (!grading.gradeable()) {
-    text += is_no_python(grading)
+    text += grading.unreadable
                 ? "NOT GRADED: Python cannot read your code. Fix it and hand in again.\n"
                 : "NOT GRADEABLE: tell the staff. Nothing of it could be loaded, so the score 0 is "
                   "no grade.\n";

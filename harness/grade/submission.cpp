@@ -185,6 +185,7 @@ void Submission::note(const protocol::Note& note) const {
   const bool is_first = !problem.empty() && !noted_.forbidden_calls.contains(problem);
   // Of a hidden case nothing is told but the problem.
   if (hidden_began_) line = is_first ? "forbidden call in " + problem + ": in a hidden case" : "";
+  if (note.kind == Kind::unreadable_code && !hidden_began_) noted_.code_is_unreadable = true;
   if (line.empty()) return;
   // Also where the same words have come as another kind of note.
   if (is_call) noted_.forbidden_calls.insert(problem);

@@ -246,7 +246,9 @@ struct Solution::Worker {
     const auto [kind, payload] =
         connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
     if (kind == protocol::Kind::load_failed) {
-      throw CannotLoad(protocol::decode<protocol::LoadFailed>(payload).reason);
+      const auto failed = protocol::decode<protocol::LoadFailed>(payload);
+      if (options.note) std::ranges::for_each(failed.notes, options.note);
+      throw CannotLoad(failed.reason);
     }
     if (kind != protocol::Kind::loaded)
       throw protocol::Malformed("the worker answered out of turn");

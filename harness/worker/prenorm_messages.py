@@ -8,7 +8,7 @@ import os
 import socket
 import struct
 
-VERSION = 8
+VERSION = 9
 CPU, CUDA = 1, 2  # DLPack's names of devices
 LARGEST_MESSAGE = 1 << 20
 LOAD, CALL, MEASURE_COPY, BEGIN_ANEW = 1, 2, 3, 5
@@ -83,8 +83,11 @@ def text(value):
     return struct.pack("<I", len(data)) + data
 
 
-def note(kind, problem, words):
-    return struct.pack("<B", kind) + text(problem) + text(words)
+def notes(each):
+    """Of (kind, problem, words)."""
+    return struct.pack("<I", len(each)) + b"".join(
+        struct.pack("<B", kind) + text(problem) + text(words) for kind, problem, words in each
+    )
 
 
 def cut(value, most):

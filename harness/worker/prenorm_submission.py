@@ -31,7 +31,7 @@ from prenorm_layout import (
     named,
 )
 
-OTHER, MISSING_PACKAGE = 0, 1  # kinds of notes
+OTHER, MISSING_PACKAGE, UNREADABLE_CODE = 0, 1, 3  # kinds of notes
 MOST_NOTES = 50
 LONGEST_NOTE = 300
 
@@ -257,7 +257,7 @@ class Modules:
             why = "%s cannot be parsed by Python %d.%d: %s (line %s)" % (
                 (name,) + sys.version_info[:2] + (error.msg, error.lineno)
             )
-            self.note_of(why, "stand-in")
+            self.note_of(why, "stand-in", UNREADABLE_CODE)
         else:
             what = "%s fails when it is imported: %s" % (name, one_line(error))
             what += place_of(error, self.layout.folder)

@@ -132,12 +132,17 @@ class Submission:
         self.functions[problem] = function, False
         return function(*values.values())
 
+    def cannot_be_parsed(self, error):
+        """Whether Python could not parse a file of the submission."""
+        return isinstance(error, SyntaxError) and bool(loading.place_of(error, self.layout.folder))
+
     def describe(self, error):
         """TypeName: message (adapters.py:LINE), on one line; a stand-in's message alone."""
         place = loading.place_of(error, self.layout.folder)
         try:
-            parsed = isinstance(error, SyntaxError) and place  # its text names the place, too
-            message = " ".join(str(error.msg if parsed else error).split())
+            # Of one that cannot be parsed, the text names the place, too.
+            text = error.msg if self.cannot_be_parsed(error) else error
+            message = " ".join(str(text).split())
         except BaseException:
             message = ""
         if len(message) > LONGEST_TEXT:
@@ -341,7 +346,7 @@ class Worker:
         version, memory = reader.numbers("IQ")
         if version != messages.VERSION:
             raise ValueError("protocol version %d, wanted %d" % (version, messages.VERSION))
-        submission, why, lacks_device = None, self.failure, False
+        submission, why, lacks_device, notes = None, self.failure, False, []
         if why is None:
             if self.device != "given":  # a driver reserves hundreds of gigabytes of addresses
                 process.limit_addresses(memory)
@@ -358,10 +363,13 @@ class Worker:
                 why = words if submission is None else submission.describe(error)
                 if submission is not None and self.device != "given":
                     lacks_device = devices.is_missing(why, error)
+                if submission is not None and submission.cannot_be_parsed(error):
+                    notes.append((loading.UNREADABLE_CODE, "", ""))
             finally:
                 process.stop_tracing_and_timers()
         if why is not None and not lacks_device:
-            return self.connection.send(messages.LOAD_FAILED, messages.text(why))
+            failed = messages.text(why) + messages.notes(notes)
+            return self.connection.send(messages.LOAD_FAILED, failed)
         self.submission = submission
         # What a module sets when it is imported holds for its functions.
         self.settings = process.Settings(least_depth=self.settings.depth)
@@ -429,8 +437,7 @@ class Worker:
 
     def notes(self):
         """On what the submission has imported and called since the last answer."""
-        notes = self.submission.modules.take_notes()
-        return struct.pack("<I", len(notes)) + b"".join(messages.note(*each) for each in notes)
+        return messages.notes(self.submission.modules.take_notes())
 
     def call(self, call, descriptor):
         self.has_been_called = True

@@ -33,7 +33,7 @@ void fields(auto& visit, is<Loaded> auto& m) {
   visit(Version{}, m.abi, m.device, m.unavailable, m.mode, m.functions, m.sources, m.facts,
         m.notes);
 }
-void fields(auto& visit, is<LoadFailed> auto& m) { visit(m.reason); }
+void fields(auto& visit, is<LoadFailed> auto& m) { visit(m.reason, m.notes); }
 void fields(auto& visit, is<Returned> auto& m) {
   visit(m.number, m.how, m.code, m.seconds, m.what, m.notes, m.launches);
 }
@@ -128,7 +128,7 @@ class Reader {
   void read(DType& dtype) { dtype = next_of(DType::boolean, "unknown element type"); }
   void read(Returned::How& how) { how = next_of(Returned::How::out_of_bounds, "unknown outcome"); }
   void read(Note::Kind& kind) {
-    kind = next_of(Note::Kind::forbidden_call, "unknown kind of note");
+    kind = next_of(Note::Kind::unreadable_code, "unknown kind of note");
   }
   void read(std::string& text) { text = take(count()); }
   template <class T>

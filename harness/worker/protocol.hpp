@@ -14,7 +14,7 @@
 namespace prenorm::harness::protocol {
 
 /// The version of the protocol; each side sends it in its first message.
-constexpr std::uint32_t version = 8;
+constexpr std::uint32_t version = 9;
 /// The maximum size of a payload in bytes.
 constexpr std::size_t largest_message = 1 << 20;
 
@@ -73,7 +73,12 @@ struct CallMessage {
 
 /// For the reader of the results.
 struct Note {
-  enum class Kind : std::uint8_t { other, missing_package, forbidden_call };
+  enum class Kind : std::uint8_t {
+    other,
+    missing_package,
+    forbidden_call,
+    unreadable_code  // by Python: of a file of the submission
+  };
   Kind kind = Kind::other;
   std::string problem;  // in which something forbidden was called; empty: while it was imported
   std::string text;
@@ -94,6 +99,7 @@ struct Loaded {
 struct LoadFailed {
   static constexpr Kind kind = Kind::load_failed;
   std::string reason;
+  std::vector<Note> notes = {};
 };
 
 struct Returned {

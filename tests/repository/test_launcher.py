@@ -85,6 +85,15 @@ def test_it_configures_again_after_it_has_installed_something(launcher):
     assert launcher.calls().count("cmake --preset") == 2
 
 
+def test_verify_builds_what_its_options_need(launcher):
+    for options, needed in ((["--seed", "1"], "prenorm_solution_plain"),
+                            (["--solution", "mine.so"], "prenorm_solution_mistakes"),
+                            (["--seed", "1", "--solution=mine.cu"], "prenorm_emulation_submission")):
+        assert needed not in launcher.calls()
+        launcher("verify", *options)
+        assert f" {needed}" in launcher.calls()
+
+
 def test_a_second_build_waits_for_the_first(launcher):
     with (launcher.tree / "build/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

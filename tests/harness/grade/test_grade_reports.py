@@ -294,14 +294,23 @@ def test_what_cannot_be_built_says_so(run, tmp_path):
 
 def test_what_python_cannot_read_is_the_students(run, tmp_path):
     write = (tmp_path / "adapters.py").write_text
+
+    def output():
+        run("grade", ".", "--problem", "softmax", "--gradescope", "r.json")
+        return check_results((tmp_path / "r.json").read_text())["output"]
+
+    def is_told_the_student(why):
+        said = output()
+        return "Fix it and hand in again." in said and why in said and "staff" not in said
+
     write("def run_softmax(x, dim)\n    return x\n")
-    run("grade", "adapters.py", "--problem", "softmax", "--gradescope", "r.json")
-    output = check_results((tmp_path / "r.json").read_text())["output"]
-    assert "Python cannot read your code. Fix it and hand in again." in output
-    assert "SyntaxError: expected ':' (adapters.py:1)" in output and "staff" not in output
-    write("from lacking_package import run_softmax\n")
-    run("grade", "adapters.py", "--problem", "softmax", "--gradescope", "r.json")
-    assert "tell the staff" in check_results((tmp_path / "r.json").read_text())["output"]
+    assert is_told_the_student("SyntaxError: expected ':' (adapters.py:1)")
+    (tmp_path / "model.py").write_text("def softmax(x, dim)\n    return x\n")
+    write("from model import softmax as run_softmax\n")
+    assert is_told_the_student("model.py cannot be parsed by Python 3.")
+    # What only reads like it.
+    (tmp_path / "model.py").write_text("raise OSError('model.py cannot be parsed by Python 3.')\n")
+    assert "tell the staff" in output()
 
 
 def test_only_the_terminal_speaks_of_the_machines_sandbox(run, mistake, tmp_path):

@@ -14,14 +14,14 @@ import numpy as np
 from places import ROOT
 
 WORKER = ROOT / "harness" / "worker" / "prenorm_worker.py"
-VERSION = 8  # of protocol.md
+VERSION = 9  # of protocol.md
 DTYPES = ["float64", "float32", "float16", "bfloat16", "int64", "bool"]
 SIZES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "bool": 1}
 MODES = {"torch": (), "numpy": ("torch", "ml_dtypes")}
 OK, ERROR, NOT_IMPLEMENTED = 0, 1, 2
 RETURNED, OUT_OF_MEMORY, ABSENT, DEVICE_FAILED = 0, 2, 3, 4
 OTHER_SHAPE, OTHER_DTYPE, NOT_LOADED, NO_DEVICE = 5, 6, 7, 9
-OTHER_NOTE, MISSING_PACKAGE = 0, 1
+OTHER_NOTE, MISSING_PACKAGE, UNREADABLE_CODE = 0, 1, 3
 CPU, CUDA = 1, 2
 # Makes a module one that the interpreter has not: `python -c` code, run before the worker.
 WITHOUT = "import sys; sys.modules.update(dict.fromkeys({modules!r})); "
@@ -124,7 +124,8 @@ class Worker:
         say that it computes on that device."""
         kind, payload = self.ask(1, struct.pack("<IQ", VERSION, memory) + text(str(path)))
         if kind == 102:
-            self.failure = read_texts(payload, 0, 1)[0][0]
+            (self.failure,), at = read_texts(payload, 0, 1)
+            self.notes, self.kinds = read_notes(payload, at)
             return self
         assert kind == 101
         assert struct.unpack_from("<Iii", payload) == (VERSION, 1, device)

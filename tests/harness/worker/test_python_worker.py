@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from python_worker import (ABSENT, DTYPES, ERROR, MODES, NOT_IMPLEMENTED, OK, ONE, ONE_OUT,
-                           OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X, VERSION,
-                           Array, Worker, answers, argument, run, start, takes, write)
+                           OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X,
+                           UNREADABLE_CODE, VERSION, Array, Worker, answers, argument, run, start,
+                           takes, write)
 
 
 # To start a worker with PyTorch takes seconds: the quick tier does so in one test.
@@ -496,6 +497,7 @@ def test_what_cannot_be_loaded(tmp_path, failure):
     files, reason = FAILURES[failure]
     with start(tmp_path, files) as worker:
         assert worker.failure.startswith(reason)
+        assert worker.kinds == ([(UNREADABLE_CODE, "")] if failure == "syntax" else [])
 
 
 def test_nothing_to_load(tmp_path):
