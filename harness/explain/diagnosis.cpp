@@ -125,8 +125,10 @@ class Court {
   }
 
   bool can_afford(std::size_t i, std::int64_t& work, std::int64_t most = most_work) {
-    work += cost_of_call + exhibit(i).loaded.info.work();
-    return work <= most;
+    const std::int64_t cost = cost_of_call + exhibit(i).loaded.info.work();
+    if (work + cost > most) return false;
+    work += cost;
+    return true;
   }
 
   /// Tries the mistake in one case.
@@ -328,8 +330,7 @@ class Court {
   void try_in_all(Suspect& suspect, const Indices& open) {
     std::int64_t work = 0;
     for (const std::size_t i : open) {
-      if (suspect.tried.contains(i)) continue;
-      if (!can_afford(i, work)) return;
+      if (suspect.tried.contains(i) || !can_afford(i, work)) continue;
       hold(suspect, i, !is_honest(suspect.mistake));
     }
   }
