@@ -1,6 +1,6 @@
 #!/bin/sh
-# keep_resources.sh NVCC ARGUMENT...: compiles, and keeps what tests read of the kernels: what ptxas
-# reports of their registers, shared memory and spills (OBJECT.resources), and their PTX (OBJECT.ptx).
+# keep_resources.sh COMPILER ARGUMENT...: compiles, and keeps what ptxas reports of the kernels' registers,
+# shared memory and spills (OBJECT.resources), for `prenorm profile` and the tests.
 object=
 previous=
 for argument in "$@"; do
@@ -8,12 +8,8 @@ for argument in "$@"; do
   previous=$argument
 done
 said=$object.resources
-kept=$object.kept
-mkdir -p "$kept"
-"$@" --keep --keep-dir "$kept" 2>"$said"
+"$@" 2>"$said"
 status=$?
-cat "$kept"/*.ptx >"$object.ptx" 2>/dev/null
-rm -rf "$kept"
 # All other messages are passed on.
 grep -v -E '^ptxas info|bytes stack frame' "$said" >&2
 exit "$status"
