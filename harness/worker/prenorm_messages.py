@@ -1,4 +1,4 @@
-"""The messages of protocol.md, version 8, as a worker reads and sends them.
+"""The messages of protocol.md, version 9, as a worker reads and sends them.
 
 prenorm_worker.py loads this file.
 """
