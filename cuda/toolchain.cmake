@@ -9,7 +9,7 @@ set(PRENORM_CUDA_ARCHITECTURES "" CACHE STRING
 the tests, and all otherwise")
 set(all_architectures 80-real 86-real 89-real 90)  # the last with PTX, for later devices
 # What the quick tests look at; the slow tier builds the preset `cuda`, for all architectures.
-set(tested_architectures 90)
+set(tested_architectures 90-real)
 
 # Without a device the solutions for devices are not built by default: they could not run.
 find_program(PRENORM_NVIDIA_SMI nvidia-smi)
@@ -51,6 +51,12 @@ else()
   endif()
   set(CMAKE_CUDA_COMPILER ${PRENORM_NVCC})
   enable_language(CUDA)
+  if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native" AND CMAKE_CUDA_ARCHITECTURES_NATIVE)
+    set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES_NATIVE})  # by name, for the compiler cache
+  endif()
+  if(BUILD_TESTING)
+    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "-real$" "")  # with PTX, which tests read
+  endif()
   # CMake 3.25 does not know that nvcc has C++20.
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")

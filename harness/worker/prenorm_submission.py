@@ -124,6 +124,7 @@ class Modules:
         self.guards, self.free = {}, {}  # by file
         self.of_staff = set()
         self.notes, self.noted = [], set()
+        self.unreadable = set()  # what the stand-ins of files that Python cannot parse say
 
     def install(self):
         self.of_staff = installed_from_folders()
@@ -257,7 +258,8 @@ class Modules:
             why = "%s cannot be parsed by Python %d.%d: %s (line %s)" % (
                 (name,) + sys.version_info[:2] + (error.msg, error.lineno)
             )
-            self.note_of(why, "stand-in", UNREADABLE_CODE)
+            self.note_of(why, "stand-in")
+            self.unreadable.add(why)
         else:
             what = "%s fails when it is imported: %s" % (name, one_line(error))
             what += place_of(error, self.layout.folder)
@@ -282,6 +284,12 @@ class Modules:
         except OSError:
             pass
         names.setdefault("__getattr__", stand_in)
+
+    def is_unreadable(self, error):
+        """Whether an error comes of a file of the submission that Python cannot parse."""
+        if isinstance(error, SyntaxError):
+            return str(error.filename).startswith(self.layout.folder + os.sep)
+        return isinstance(error, NotImported) and any(why in str(error) for why in self.unreadable)
 
     def note_of(self, what, consequence, kind=OTHER):
         if what not in self.noted and len(self.noted) < MOST_NOTES:

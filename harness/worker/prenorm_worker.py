@@ -132,17 +132,12 @@ class Submission:
         self.functions[problem] = function, False
         return function(*values.values())
 
-    def cannot_be_parsed(self, error):
-        """Whether Python could not parse a file of the submission."""
-        return isinstance(error, SyntaxError) and bool(loading.place_of(error, self.layout.folder))
-
     def describe(self, error):
         """TypeName: message (adapters.py:LINE), on one line; a stand-in's message alone."""
         place = loading.place_of(error, self.layout.folder)
         try:
-            # Of one that cannot be parsed, the text names the place, too.
-            text = error.msg if self.cannot_be_parsed(error) else error
-            message = " ".join(str(text).split())
+            parsed = isinstance(error, SyntaxError) and place  # its text names the place, too
+            message = " ".join(str(error.msg if parsed else error).split())
         except BaseException:
             message = ""
         if len(message) > LONGEST_TEXT:
@@ -263,6 +258,8 @@ def answer_call(submission, call, memory, settings):
         else:
             answer.how, answer.what = kind_of(error, what), what
             answer.refuse(ERROR, what)
+            if submission.modules.is_unreadable(error):
+                submission.modules.note("", loading.UNREADABLE_CODE)
     return answer
 
 
@@ -363,7 +360,7 @@ class Worker:
                 why = words if submission is None else submission.describe(error)
                 if submission is not None and self.device != "given":
                     lacks_device = devices.is_missing(why, error)
-                if submission is not None and submission.cannot_be_parsed(error):
+                if submission is not None and submission.modules.is_unreadable(error):
                     notes.append((loading.UNREADABLE_CODE, "", ""))
             finally:
                 process.stop_tracing_and_timers()

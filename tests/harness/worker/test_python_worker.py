@@ -489,6 +489,10 @@ FAILURES = {
     "a use": ("import lacking\nlist(lacking.f())",
               "No module named 'lacking', which adapters.py imports in line 1 (adapters.py:2)"),
     "memory": ("raise MemoryError", "MemoryError (adapters.py:1)"),
+    "syntax of a module": ({"adapters.py": "import model\nlist(model.f())", "model.py": "x = = 1"},
+                           "model.py cannot be parsed by Python 3."),
+    "an error that reads like it": ("raise SyntaxError('adapters.py cannot be parsed by Python 3.')",
+                                    "SyntaxError: adapters.py cannot be parsed by Python 3. (adapters.py:1)"),
 }
 
 
@@ -497,7 +501,7 @@ def test_what_cannot_be_loaded(tmp_path, failure):
     files, reason = FAILURES[failure]
     with start(tmp_path, files) as worker:
         assert worker.failure.startswith(reason)
-        assert worker.kinds == ([(UNREADABLE_CODE, "")] if failure == "syntax" else [])
+        assert worker.kinds == ([(UNREADABLE_CODE, "")] if failure.startswith("syntax") else [])
 
 
 def test_nothing_to_load(tmp_path):
