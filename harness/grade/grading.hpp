@@ -101,7 +101,7 @@ struct Grading {
   std::uint64_t seed = 0;          // secret: for the instructor's report only
   Status status = Status::passed;  // of the whole: COMPILE_ERROR, LOAD_ERROR, ...
   std::string message;
-  bool unreadable = false;  // Python cannot parse some of it
+  bool unreadable = false;  // some of it failed because Python cannot parse a file
   std::string files;        // a digest of what was graded; empty where nothing could be copied
   std::vector<GradedItem> items;
   std::vector<CallProfile> profiles;  // of emulated kernels: advice

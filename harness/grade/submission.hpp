@@ -94,7 +94,7 @@ struct Submission {
   struct Notes {
     std::vector<std::string> lines;
     bool package_is_missing = false;        // a stand-in has the place of one that is not installed
-    bool code_is_unreadable = false;        // by Python, of some file
+    bool code_is_unreadable = false;        // something failed by a file that Python cannot parse
     std::set<std::string> forbidden_calls;  // the problems that make some; "": no problem's
   };
   Notes noted() const;

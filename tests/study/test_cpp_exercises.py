@@ -35,5 +35,5 @@ def test_the_start_is_unsolved_and_the_solution_solves(problem, capsys):
 
 def test_what_does_not_compile_is_told_by_its_line_of_the_cell(capsys):
     assert cells.cpp("silu", "Tensor silu(const Tensor& x) {\n  return y;\n}") == 0
-    said = capsys.readouterr().out  # with the quotation marks of the locale
-    assert re.fullmatch("silu.cpp:3:10: error: .y. was not declared in this scope\n", said), said
+    said = capsys.readouterr().out.replace("‘", "'").replace("’", "'")  # as the locale has them
+    assert said == "silu.cpp:3:10: error: 'y' was not declared in this scope\n"

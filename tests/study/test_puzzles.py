@@ -57,4 +57,5 @@ def test_there_are_fourteen_of_ten_lines_at_most():
 
 def test_a_program_that_does_not_compile_says_where(tried):
     told = tried("map", STARTS["map"].replace("2 * x[i]", "2 * z[i]", 1))
-    assert not told.solved and re.search("\nmap.cu:4:44: error: .z. was not declared", told.text), told.text
+    text = told.text.replace("‘", "'").replace("’", "'")  # as the locale has them
+    assert not told.solved and "\nmap.cu:4:44: error: 'z' was not declared" in text, text

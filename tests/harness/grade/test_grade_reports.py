@@ -311,6 +311,8 @@ def test_what_python_cannot_read_is_the_students(run, tmp_path):
     # What only reads like it.
     (tmp_path / "model.py").write_text("raise OSError('model.py cannot be parsed by Python 3.')\n")
     assert "tell the staff" in output()
+    write("from lacking_package import run_softmax\n")
+    assert "tell the staff" in output()
 
 
 def test_only_the_terminal_speaks_of_the_machines_sandbox(run, mistake, tmp_path):
