@@ -129,6 +129,7 @@ def _stripes(steps):
         for i, step in enumerate(steps)) + ")"
 
 
+@functools.lru_cache(maxsize=None)
 def coloured_lines(lines):
     """The lines of a piece of C++ as HTML, one string per line, with classes of Pygments."""
     out, current = [], []

@@ -27,6 +27,7 @@ def _folder(name):
     return path
 
 
+@functools.lru_cache(maxsize=None)
 def _exports(path, macro):
     """The exports in a file: {name: [the other arguments]}."""
     found = {}
@@ -49,6 +50,7 @@ def problems_of(component):
             if functions[0].split("::")[-1] == name]
 
 
+@functools.lru_cache(maxsize=None)
 def _reference_exports():
     """The exports of reference/exports/: {problem: [function]}."""
     found = {}
@@ -165,7 +167,7 @@ class Source:
         """The file that it begins in, from the root: reference/rmsnorm.hpp."""
         return str(self.pieces[0].path.relative_to(ROOT))
 
-    @property
+    @functools.cached_property
     def steps(self):
         """The names of its steps, in order of appearance. Problems may share code; the steps of
         other problems only are left out: an attention without RoPE has no rotation."""
@@ -227,6 +229,7 @@ def function_source(problem, solution="reference"):
     return Source(problem, solution, *_closure(roots, files, neighbours), words)
 
 
+@functools.lru_cache(maxsize=None)
 def _steps_of_others(problem):
     """The steps that the references of a component's other problems name, and its own does not."""
     own = function_source(problem).steps
