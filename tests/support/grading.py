@@ -2,14 +2,18 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from elf import exports
 from places import ROOT, program
 
 SANDBOXES = ("bubblewrap", "process")
@@ -93,6 +97,23 @@ def items(report):
 
 def results(report, problem):
     return [result for result in report["results"] if result["problem"] == problem]
+
+
+def variants(path):
+    """{variant: problems that the collection has it for}"""
+    found = defaultdict(set)
+    for problem, variant in re.findall(r"\bprenorm_(\w+?)__(\w+)", " ".join(exports(path))):
+        found[variant].add(problem)
+    return found
+
+
+def of_problems(names):
+    return [word for name in sorted(names) for word in ("--problem", name)]
+
+
+def side_by_side(work, items):
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, items))
 
 
 def python_of(name, folder):

@@ -1,10 +1,8 @@
 # labels: unit grading
 # slow processors: 2
 # slow labels: fixtures grading
-"""`prenorm grade`: scores, hidden cases, known mistakes.
-
-Work that is right keeps its points and is accused of nothing; work that is wrong gets none for what
-is wrong, and a known mistake is told by its name.
+"""`prenorm grade`: what work earns. What is right keeps its points and is accused of nothing; what is
+wrong gets none for what is wrong.
 """
 
 import itertools
@@ -12,64 +10,24 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
-from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from functools import cache, partial
-from pathlib import Path
 
 import h5py
-import numpy as np
 import pytest
 
-from elf import exports
-from grading import rubric, write_rubric
+from grading import of_problems, rubric, side_by_side, variants, write_rubric
 from places import ROOT
-from shares import share
 from submissions import RELU, RIGHT_RELU, folder_of
-
-SLOW_SHARES = 6  # shares.py
 
 FIXTURES = ROOT / "fixtures"
 PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
 EARNED = 1e-9
-
-
-@pytest.fixture(scope="session")
-def raw(program):
-    """raw(words...): the finished `prenorm grade`."""
-
-    def run(*words, timeout=300):
-        return subprocess.run([program, "grade", *map(str, words)], capture_output=True, text=True,
-                              cwd=FIXTURES.parent, timeout=timeout)
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def grade(raw):
-    """grade(words...): the report in JSON, with the exit code beside it."""
-
-    def run(*words, jobs=2):
-        done = raw(*words, "--json", "-", "--jobs", jobs)
-        assert done.stdout, done.stderr
-        return json.loads(done.stdout) | {"exit": done.returncode}
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def library(home):
-    return lambda name: home / "lib" / "prenorm" / f"libprenorm_{name}.so"
-
-
-@pytest.fixture(scope="session")
-def worthless():
-    return Path(os.environ["PRENORM_TEST_SOLUTIONS"]) / "libworthless.so"
+pytest_plugins = "graded"
+SLOW_SHARES = 6  # shares.py
 
 
 def test_a_group_that_is_lost_by_one_case_alone_names_it(raw, grade, home, tmp_path):
@@ -83,23 +41,6 @@ def test_a_group_that_is_lost_by_one_case_alone_names_it(raw, grade, home, tmp_p
         assert {group["name"]: group.get("lost_by") for group in item["groups"]} == {
             "float32": lost_by, "empty tensors": None}
     assert ", all but" not in raw(*words).stdout
-
-
-def variants(path):
-    """{variant: problems that the collection has it for}"""
-    found = defaultdict(set)
-    for problem, variant in re.findall(r"\bprenorm_(\w+?)__(\w+)", " ".join(exports(path))):
-        found[variant].add(problem)
-    return found
-
-
-def of_problems(names):
-    return [word for name in sorted(names) for word in ("--problem", name)]
-
-
-def side_by_side(work, items):
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(work, items))
 
 
 # Right answers
@@ -267,265 +208,6 @@ def test_what_hangs_elsewhere_keeps_what_is_worth_the_most(grade, tmp_path):
     assert len(whole) == 1 and len(shorter) == len(late) - 1 > 0
 
 
-@cache
-def forms():
-    """{mistake: the one that it is a form of}"""
-    return {name.split("__")[-1]: words["form_of"]
-            for path in (FIXTURES.parent / "reference/mistakes").glob("*.toml")
-            for name, words in tomllib.loads(path.read_text()).items()
-            if isinstance(words, dict) and "form_of" in words}
-
-
-def form_of(mistake):
-    return forms().get(mistake, mistake)
-
-
-# All that fails is NaN throughout, which is nobody's mistake.
-ONLY_NAN = {("ffn_gelu", "nan_far_below"), ("rope", "nan_fills_the_row"),
-            ("scaled_dot_product_attention", "maximum_of_first_tile"), ("softmax", "maximum_from_minus_1e4")}
-
-
-# Cases that no mistake is tried in: diagnosis.cpp bounds the work.
-TOO_LARGE = {"ids_beyond_2_24_float16", "seq_65539_float32"}
-
-
-def nobodys(run, solution, problem, folder):
-    """How many cases that a solution answers wrongly no mistake explains: all NaN, or too large."""
-    run("verify", "--solution", solution, "--problem", problem, "--save", folder, "--only-failing", code=1)
-    [path] = folder.iterdir()
-    with h5py.File(path) as file:
-        return sum(name in TOO_LARGE
-                   or all(np.isnan(y[()].astype(float)).all() for y in case["outputs"].values())
-                   for name, case in file["cases"].items() if "outputs" in case)
-
-
-@pytest.mark.slow
-def test_every_known_mistake_is_told_by_its_name(grade, library, run, tmp_path):
-    names = variants(library("mistakes"))
-    assert sum(len(problems) for problems in names.values()) >= 113
-    names = dict(share(sorted(names.items()), SLOW_SHARES))
-
-    def diagnose(name):
-        return name, grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",
-                           *of_problems(names[name]), jobs=1)
-
-    unnamed, partly = [], []
-    for name, report in side_by_side(diagnose, names):
-        solution = f"{library('mistakes')}/{name}"
-        for item in report["items"]:
-            [problem] = item["problems"]
-            assert item["earned"] < item["points"], f"{problem}: {name} earned everything"
-            found = {d["mistake"]: d for d in item["diagnoses"]}
-            # By itself, in another form, or beside one that gives the same numbers.
-            if form_of(name) not in map(form_of, itertools.chain(found, *(d.get("also", [])
-                                                                          for d in found.values()))):
-                unnamed.append((problem, name, sorted(found)))
-            explained = sum(d["agrees"] for d in found.values())
-            of = max((d["of"] for d in found.values()), default=0)
-            if explained < of:
-                others = nobodys(run, solution, problem, tmp_path / f"{problem}-{name}")
-                partly += [(problem, name, explained, others, of)] * (explained + others != of)
-    wanted = {(problem, name) for problem, name in ONLY_NAN if name in names}
-    assert {(problem, name) for problem, name, _ in unnamed} == wanted, unnamed
-    assert not partly, partly
-
-
-def test_a_mistake_is_told_in_hidden_cases_too(grade, library):
-    report = grade(f"{library('mistakes')}/halves", "--rubric", "all", "--problem", "rope",
-                   "--seed", 3)
-    [item] = report["items"]
-    failed = [r for r in report["results"] if r["status"] == "INCORRECT_NUMERICAL"
-              and "must refuse" not in r["message"]]
-    assert any(r["hidden"] for r in failed)
-    [diagnosis] = [d for d in item["diagnoses"] if d["mistake"] == "halves"]
-    assert diagnosis["agrees"] == diagnosis["of"] == len(failed)
-
-
-def test_quick_explains_the_first_problem_with_wrong_numbers_alone(grade, library):
-    def diagnosed(name, *problems, quick):
-        report = grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",
-                       *of_problems(problems), *(["--quick"] if quick else []))
-        assert all(item["earned"] < item["points"] for item in report["items"])
-        # What was not looked for is not said to be unknown.
-        assert not quick or all(item["undiagnosed"] == [] for item in report["items"])
-        return [(d["problem"], d["mistake"]) for item in report["items"] for d in item["diagnoses"]]
-
-    attention, block = "multihead_self_attention", "transformer_block"
-    both = [(attention, "not_causal"), (block, "not_causal")]
-    assert diagnosed("not_causal", attention, block, quick=False) == both
-    assert diagnosed("not_causal", attention, block, quick=True) == both[:1]
-
-
-def test_what_is_no_known_mistake_says_so(grade, worthless):
-    report = grade(f"{worthless}/constant", "--problem", "softmax", "--no-hidden")
-    [item] = report["items"]
-    assert item["diagnoses"] == []
-    assert item["undiagnosed"] == ["softmax"]
-
-
-# Hidden cases
-
-
-def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
-    student, secret = tmp_path / "student.json", tmp_path / "secret.json"
-    page, junit = tmp_path / "page.html", tmp_path / "junit.xml"
-    seed = 8123456789012345678
-    done = raw(f"{library('mistakes')}/no_eps", "--problem", "rmsnorm", "--seed", seed,
-               "--json", student, "--instructor", secret, "--html", page, "--junit", junit)
-    assert done.returncode == 1
-    told = [r for r in json.loads(student.read_text())["results"] if r["hidden"]]
-    known = [r for r in json.loads(secret.read_text())["results"] if r["hidden"]]
-    assert len(told) == len(known) > 15
-    assert {r["status"] for r in told} == {"PASSED", "INCORRECT_NUMERICAL"}
-    for result in told:
-        assert result["message"] == "" and result["outputs"] == []
-        assert result["dtype"] is result["repeat"] is result["seconds"] is result["shapes"] is None
-        assert "drawn_from" not in result
-        assert re.fullmatch(r"hidden_\d+", result["case"])
-    for result in known:
-        assert result["shapes"] and result["drawn_from"] and result["outputs"]
-    assert json.loads(secret.read_text())["seed"] == seed
-    shown = json.loads(student.read_text())["results"]
-    visible = {r["message"] for r in shown}
-    # Of values that are kept, not drawn, a hidden case has the same as a visible one.
-    values = {str(output["worst_actual"]) for r in known for output in r["outputs"]
-              if isinstance(output["worst_actual"], float)}
-    values -= {str(output["worst_actual"]) for r in shown for output in r["outputs"]}
-    assert len(values) > 10
-    messages = {r["message"] for r in known} - visible
-    assert len(messages) > 5
-    for text in (student.read_text(), page.read_text(), junit.read_text(), done.stdout):
-        assert str(seed) not in text
-        assert not [value for value in values if len(value) > 8 and value in text]
-        assert not [message for message in messages if message in text]
-
-
-def test_the_seed_and_the_name_alone_decide(raw, library, tmp_path):
-    """Two submissions share the sizes; their values are their own."""
-    def hidden(seed, jobs, name, submission=library("plain")):
-        path = tmp_path / name
-        raw(submission, "--problem", "softmax", "--problem", "rope", "--seed", seed,
-            "--jobs", jobs, "--instructor", path)
-        results = [r for r in json.loads(path.read_text())["results"] if r["hidden"]]
-        return ([(r["problem"], r["case"], r["drawn_from"], r["shapes"]) for r in results],
-                [[o["worst_expected"] for o in r["outputs"]] for r in results])
-
-    first = hidden(41, 2, "a")
-    assert first == hidden(41, 1, "b")
-    assert first[0] != hidden(42, 2, "c")[0]
-    shared, values = hidden(41, 2, "d", shutil.copy(library("plain"), tmp_path / "neighbour.so"))
-    assert shared == first[0]
-    (tmp_path / "again").mkdir()
-    again = tmp_path / "again" / library("plain").name
-    again.write_bytes(library("plain").read_bytes() + b"\0")
-    assert hidden(41, 2, "e", again)[0] == first[0]
-    # Answers that anybody knows, as that to a row of -inf, are everybody's.
-    for others in (values, hidden(41, 2, "e", again)[1]):
-        alike = sum(own == other for own, other in zip(first[1], others))
-        assert alike < len(values) / 10, (alike, len(values))
-
-
-def test_hidden_cases_have_stored_and_other_sizes(raw, library, tmp_path):
-    path = tmp_path / "secret.json"
-    raw(library("plain"), "--problem", "linear", "--problem", "embedding", "--problem",
-        "transformer_block", "--seed", 9, "--instructor", path)
-    results = json.loads(path.read_text())["results"]
-    stored = {(r["problem"], r["case"]): r["shapes"] for r in results if not r["hidden"]}
-    hidden = [r for r in results if r["hidden"]]
-    assert len({r["drawn_from"] for r in hidden if r["problem"] == "linear"}) == \
-        sum(r["problem"] == "linear" for r in hidden)
-    same = sum(stored[(r["problem"], r["drawn_from"])] == r["shapes"] for r in hidden)
-    assert 0 < same < len(hidden)
-
-
-# Outputs
-
-
-def save_outputs(path, problem, dtype=None, leave_out=(), value=lambda name, y: y, fixtures=None):
-    """An outputs file with the right answers of the problem's float32 cases."""
-    with h5py.File(fixtures or FIXTURES / f"{problem}.h5") as file, h5py.File(path, "w") as out:
-        out.attrs["problem"] = problem
-        for name, case in file["cases"].items():
-            if "outputs" not in case or name in leave_out or not name.endswith("_float32"):
-                continue
-            for tensor, y in case["outputs"].items():
-                out[f"cases/{name}/outputs/{tensor}"] = value(name, y[()]).astype(dtype or "f4")
-
-
-@pytest.mark.parametrize("dtype", ["f4", "f8"])  # the course's rubric rounds float64
-def test_outputs_are_graded_without_code(grade, tmp_path, dtype):
-    def spoilt(name, y):
-        return y.T if name == "eps_one_tenth_float32" else y + (name == "no_batch_float32")
-
-    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", dtype, ["three_batch_axes_float32"], spoilt)
-    report = grade(tmp_path / "rmsnorm.h5", "--problem", "rmsnorm")
-    status = {r["case"]: r["status"] for r in report["results"]}
-    assert status.pop("three_batch_axes_float32") == "NOT_IMPLEMENTED"
-    assert status.pop("eps_one_tenth_float32") == "INCORRECT_SHAPE"
-    assert status.pop("no_batch_float32") == "INCORRECT_NUMERICAL"
-    assert not any(r["hidden"] for r in report["results"])
-    assert {status[c] for c in status if c.endswith("_float32")} == {"PASSED"}
-    # Everybody has these answers.
-    assert report["earned"] == 0
-    assert any(note.startswith("outputs earn nothing on public fixtures") for note in report["notes"])
-
-
-def test_outputs_earn_on_fixtures_of_one_s_own(grade, run, tmp_path):
-    run("fixtures", "make", "rmsnorm", "--seed", "8", "--out", tmp_path, code=0)
-    own = tmp_path / "rmsnorm.h5"
-    save_outputs(tmp_path / "handed_in.h5", "rmsnorm", fixtures=own)
-    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
-    [item] = report["items"]
-    earned = {group["name"]: group["earned"] for group in item["groups"]}
-    assert earned == {"as the course calls it": True, "same result twice": True,
-                      "any batch axes": True, "an empty batch": True, "eps and scale": True,
-                      "16 bits, widened to float32": False}
-    assert 0 < report["earned"] < item["points"]
-
-
-@pytest.mark.slow
-def test_public_answers_earn_nothing_beside_one_s_own(grade, run, tmp_path):
-    """Of an item with two problems, one by own fixtures and one by the shipped ones: groups that ask
-    for both are not earned by copying; nor are public answers right for own cases."""
-    own, others = "multihead_self_attention", "multihead_self_attention_with_rope"
-    run("fixtures", "make", own, "--seed", "8", "--out", tmp_path / "own", code=0)
-    fixtures = ["--fixtures", tmp_path / "own" / f"{own}.h5", "--fixtures", FIXTURES / f"{others}.h5"]
-    handed_in = tmp_path / "handed_in"
-    handed_in.mkdir()
-    save_outputs(handed_in / f"{others}.h5", others)
-
-    def earned():
-        report = grade(handed_in, "--problem", "multihead_self_attention*", *fixtures)
-        [item] = report["items"]
-        right = {r["problem"] for r in report["results"] if r["status"] == "PASSED"}
-        return {group["name"] for group in item["groups"] if group["earned"]}, right
-
-    save_outputs(handed_in / f"{own}.h5", own, fixtures=tmp_path / "own" / f"{own}.h5")
-    assert earned() == ({"as the course calls it"}, {own, others})
-    save_outputs(handed_in / f"{own}.h5", own)
-    assert earned()[0] == set()
-
-
-def test_outputs_of_another_type(grade, tmp_path):
-    save_outputs(tmp_path / "rmsnorm.h5", "rmsnorm", dtype="f8")
-    report = grade(tmp_path / "rmsnorm.h5", "--problem", "rmsnorm", "--dtype", "float32",
-                   "--no-hidden", "--rubric", "strict")
-    assert {r["status"] for r in report["results"]} == {"INCORRECT_DTYPE"}
-
-
-@pytest.mark.parametrize("changed", [False, True])
-def test_answers_of_a_shipped_fixture_are_public_in_any_file(grade, tmp_path, changed):
-    own = tmp_path / "copied.h5"
-    shutil.copy(FIXTURES / "rmsnorm.h5", own)
-    if changed:  # the same answers in another file
-        with h5py.File(own, "r+") as file:
-            file["cases/by_hand_float32"].attrs["description"] = "changed"
-    save_outputs(tmp_path / "handed_in.h5", "rmsnorm")
-    report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
-    assert report["earned"] == 0
-    assert any(note.startswith("outputs earn nothing on public fixtures") for note in report["notes"])
-
-
 # Rubrics and words
 
 
@@ -550,19 +232,6 @@ def test_a_rubric_that_does_not_fit_is_refused(raw, library, tmp_path, words, co
     assert done.returncode == 2
     assert complaint in done.stderr and "mine.toml" in done.stderr and "'softmax'" in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-def test_an_accepted_mistake_costs_nothing_in_16_bits_either(grade, library, tmp_path):
-    text = rubric("One problem", {}, {"rope": ("rope", 2)})
-    for dtype in ("float16", "bfloat16"):
-        text += f'[[items.groups]]\nname = "{dtype}"\ndtypes = ["{dtype}"]\n'
-        text += 'accepts = ["rope/float32_angles*"]\n' if dtype == "float16" else ""
-    (tmp_path / "mine.toml").write_text(text)
-    report = grade(f"{library('mistakes')}/float32_angles", "--rubric", tmp_path / "mine.toml")
-    [item] = report["items"]
-    assert {g["name"]: g["earned"] for g in item["groups"]} == {"float16": True, "bfloat16": False}
-    assert {(d["mistake"], d["wrong"]) for d in item["diagnoses"]} == {
-        ("float32_angles", "angle = float32(position) * float32(theta^(-2k/d)), in float32")}
 
 
 def test_what_a_rubric_forbids_is_a_violation(grade, library, tmp_path):
