@@ -102,6 +102,7 @@ __global__ void __launch_bounds__(side* side) linear_v3(Product<T> p, Tiles tile
   }
 #pragma unroll
   for (int i = 0; i < each; ++i) {
+    asm volatile("" ::: "memory");  // row by row: all addresses at once take too many registers
 #pragma unroll
     for (int j = 0; j < each; ++j) {
       const std::int64_t row = first_row + top + i % half + i / half * (tile / 2),

@@ -1,6 +1,7 @@
 # labels: unit cuda
 # slow labels: unit cuda
 # slow timeout: 3000
+# lock: relocatable
 """cuda/record.sh without a device: the kit for one, and rehearsals of the record that it brings."""
 
 import json

@@ -1,6 +1,6 @@
 # labels: unit slow
 # timeout: 3000
-# lock: archive
+# lock: relocatable
 """The relocatable archive: made by its preset, and used where it was unpacked, with nothing of ours
 around it."""
 
