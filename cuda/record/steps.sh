@@ -52,7 +52,7 @@ run() {
   saver=$!
   timeout -k 5 "$limit" "$@" >"$work/logs/$name.log" 2>&1
   code=$?
-  kill "$saver"
+  kill -s KILL "$saver" # a TERM is lost where the step ends before the new shell has dropped our traps
   wait "$saver" 2>/dev/null
   took=$(($(date +%s) - started))
 }
