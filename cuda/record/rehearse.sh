@@ -67,9 +67,12 @@ unpack_kit() {
   sed -i 's/request\["device"\]/"cpu"/; s/variants(arguments.device/variants("cpu"/' \
     "$here/share/prenorm/bench/peers/pytorch.py"
   program "$here/libexec/record/device-tests" <<END
-# Each suite is a test by itself, some take minutes: here one runs, and the others have to be there.
-[ "\$1" != --run_test=linear_steps ] || exec "$build/bin/test_kernels" "\$@"
-"$build/bin/test_kernels" --list_content 2>&1 | grep -qx "\${1#--run_test=}[*]" && echo "*** No errors detected"
+case "\$1" in
+  *=composed) exec "$build/bin/test_composed_cuda" "\$@" ;;
+  *=hopper_attention) exec "$build/bin/test_attention_wgmma" "\$@" ;;
+  *=hopper_product) exec "$build/bin/test_linear_wgmma" "\$@" ;;
+  *) exec "$build/bin/test_kernels" "\$@" ;;
+esac
 END
   if [ -n "$skip" ]; then
     mkdir -p "$here/libexec/record/skipped"
