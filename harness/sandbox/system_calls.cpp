@@ -52,7 +52,8 @@ Rule reserving(const Setting& setting) {
 }
 
 /// A lock on a file that all can read would be seen by neighbours and by those outside. Whom files
-/// of the submission's own are shared with is the submission itself.
+/// of the submission's own are shared with is the submission itself. Who asks (F_GETLK) is told the
+/// truth: SQLite does.
 Rule locks() {
   return Rule{"locks on files", fails(0)}.add("flock").add(
       "fcntl", 1,
@@ -92,6 +93,8 @@ Rule descriptors(const Setting& setting) {
             {"F_SETFD", F_SETFD},
             {"F_GETFL", F_GETFL},
             {"F_SETFL", F_SETFL},
+            {"F_GETLK", F_GETLK},
+            {"F_OFD_GETLK", 36},
             {"F_GETPIPE_SZ", 1032}});
   if (setting.with_device) {
     return rule.add("ioctl").add("fcntl", 1, {{"F_ADD_SEALS", 1033}, {"F_GET_SEALS", 1034}});

@@ -11,7 +11,10 @@ import signal
 import sys
 
 leave = os._exit  # a submission may put another in its place
-another = mmap.mmap(-1, 1)  # shared with copies: 1 where one ends for another
+
+# A byte in it: a copy has ended for another. Shared memory would be the submission's, to who counts.
+asked, asks = os.pipe()
+os.set_blocking(asked, False)
 
 
 class Settings:
@@ -87,8 +90,7 @@ def copy():
             random.setstate(state)
             return True
         ended = os.waitpid(number, 0)[1]
-        if another[0]:
-            another[0] = 0
+        if is_another_asked_for():
             continue
         if os.WIFEXITED(ended):
             leave(os.WEXITSTATUS(ended))
@@ -100,9 +102,19 @@ def copy():
         leave(128 + os.WTERMSIG(ended))
 
 
+def is_another_asked_for():
+    try:
+        return os.read(asked, 1) != b""
+    except OSError:  # there is nothing
+        return False
+
+
 def end_for_another():
     """Where this is no copy, the program starts the other."""
-    another[0] = 1
+    try:
+        os.write(asks, b"1")
+    except OSError:  # the submission has closed it
+        pass
     leave(0)
 
 

@@ -356,12 +356,12 @@ class Worker:
             except Unusable as error:
                 why = str(error)
             except BaseException as error:
-                words = type(error).__name__ + ": " + str(error)
-                why = words if submission is None else submission.describe(error)
-                if submission is not None and self.device != "given":
-                    lacks_device = devices.is_missing(why, error)
-                if submission is not None and submission.modules.is_unreadable(error):
-                    notes.append((loading.UNREADABLE_CODE, "", ""))
+                why = type(error).__name__ + ": " + str(error)
+                if submission is not None:
+                    why = submission.describe(error)
+                    lacks_device = self.device != "given" and devices.is_missing(why, error)
+                    if submission.modules.is_unreadable(error):
+                        notes.append((loading.UNREADABLE_CODE, "", ""))
             finally:
                 process.stop_tracing_and_timers()
         if why is not None and not lacks_device:

@@ -58,7 +58,7 @@ NEED_CHMOD = [("script", "process"), ("copied_file", "process")]
 # In the quick tier: one of a kind.
 QUICK = {"cache_beside", "connection_under_signals", "file_in_tmp", "fork_and_wait",
          "fork_under_signals", "listener", "lock", "log_file", "new_session", "open_files",
-         "pool_terminated", "std_thread"}
+         "pool_terminated", "shared_mapping", "sqlite_table", "std_thread"}
 
 CASES = {"silu": '["width_33_float32", "three_axes_float32", "elements_8209_float32"]',
          "rmsnorm": '["many_terms_float32", "batch_of_4_float32", "three_batch_axes_float32"]'}
