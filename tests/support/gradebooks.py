@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from grading import rubric
-from places import home, program
+from places import home, program, shipped
 
 RUBRIC = rubric("A course of two problems", {
     "float32": 'share = 3\ndtypes = ["float32"]\nexcept = ["width_*"]',
@@ -21,10 +21,6 @@ RUBRIC = rubric("A course of two problems", {
     {"silu": ("silu", 2), "gelu": ("gelu", 1)})
 FIXTURES = ("silu", "gelu")
 TIMES = {"seconds", "graded_at", "set_at"}
-
-
-def library(name):
-    return home() / "lib" / "prenorm" / f"libprenorm_{name}.so"
 
 
 def write_course(folder):
@@ -36,9 +32,9 @@ def write_course(folder):
     (folder / "rubric.toml").write_text(RUBRIC)
     for name in ("ann", "ben", "cy", "dee"):
         (folder / "subs" / name).mkdir(parents=True)
-    shutil.copy(library("plain"), folder / "subs/ann/solution.so")
-    shutil.copy(library("reference"), folder / "subs/ben/solution.so")
-    shutil.copy(library("mistakes"), folder / "subs/cy/solution.so")
+    shutil.copy(shipped("plain"), folder / "subs/ann/solution.so")
+    shutil.copy(shipped("reference"), folder / "subs/ben/solution.so")
+    shutil.copy(shipped("mistakes"), folder / "subs/cy/solution.so")
     (folder / "subs/dee/README.md").write_text("Sorry, I was ill.\n")
 
 

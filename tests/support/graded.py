@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from places import ROOT
+from places import ROOT, shipped
 
 
 @pytest.fixture(scope="session")
@@ -34,8 +34,8 @@ def grade(raw):
 
 
 @pytest.fixture(scope="session")
-def library(home):
-    return lambda name: home / "lib" / "prenorm" / f"libprenorm_{name}.so"
+def library():
+    return shipped
 
 
 @pytest.fixture(scope="session")

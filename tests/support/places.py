@@ -16,6 +16,11 @@ def home():
     return Path(os.environ["PRENORM_HOME"])
 
 
+def shipped(name):
+    """The library of one of the project's own solutions."""
+    return home() / "lib/prenorm" / f"libprenorm_{name}.so"
+
+
 def compiler():
     """The words that start the C++ compiler: by this build's cache, where it has one."""
     return [*shlex.split(os.environ.get("PRENORM_COMPILER_CACHE", "")),

@@ -34,7 +34,7 @@ import h5py
 import submissions
 from attacks import CRAFTED, EVERY, KERNELS, OUTPUTS, hand_in, honest_outputs
 from elf import exports, with_names
-from places import ROOT, built, home
+from places import ROOT, built, home, shipped
 from submissions import definitions, make
 
 RUBRIC = ROOT / "fixtures" / "rubrics" / "cs336-2025.toml"
@@ -72,10 +72,6 @@ class Kind:
 @cache
 def content(library):
     return library.read_bytes()
-
-
-def shipped(name):
-    return home() / "lib" / "prenorm" / f"libprenorm_{name}.so"
 
 
 def rubric_problems():

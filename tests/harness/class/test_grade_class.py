@@ -17,9 +17,10 @@ import subprocess
 import h5py
 import pytest
 
-from gradebooks import (RUBRIC, Course, Gate, children, difference, dump, graders, library, none_left,
-                        wait_for, words_of, write_course)
+from gradebooks import (RUBRIC, Course, Gate, children, difference, dump, graders, none_left, wait_for,
+                        words_of, write_course)
 from grading import rubric
+from places import shipped
 
 EVERYONE = {"ann", "ben", "cy", "dee"}
 
@@ -105,7 +106,7 @@ def test_unchanged_is_not_graded_again(course):
 def test_a_change_is_graded_again_alone(course):
     folder = course.folder / "subs/ann"
     changes = [
-        lambda: (folder / "solution.so").write_bytes(library("reference").read_bytes()),
+        lambda: (folder / "solution.so").write_bytes(shipped("reference").read_bytes()),
         lambda: (folder / "notes.txt").write_text(""),
         lambda: (folder / "notes.txt").chmod(0o755),
         lambda: (folder / "notes.txt").rename(folder / "Notes.txt"),
