@@ -112,7 +112,7 @@ def test_everybody_gets_what_they_deserve(names, tmp_path):
     python, words = sys.executable, ["--no-hidden"]
     if len(names) > len(QUICK):
         python = os.environ.get("PRENORM_TEST_VENV") or python
-        words = ["--seed", "2025", "--budget", "900"]  # one of them takes minutes, and is right
+        words = ["--seed", "2025", "--timeout", "20", "--budget", "900"]  # one is slow, and right
     students = graded(names, python, tmp_path, *words)
     assert students.keys() == set(names)
     missing = lacks(python, {module for name in names for module in EXPECTED[name].get("needs", [])})
