@@ -49,19 +49,22 @@ class WallBudget {
 };
 
 /// Ends the cases of a problem where each would cost a worker and much time. The group that is
-/// worth the most is asked on while its own cases end: who makes slow tables of far positions may
-/// be right at the course's shapes.
+/// worth the most is asked on, with all of the time, while its own cases end: who makes slow tables
+/// of far positions may be right at the course's shapes.
 class Losses {
  public:
   /// `slow`: it took so long that it counts as much as one that did not end. `worker_is_lost`: it
   /// has ended one that takes seconds to start.
   void add(const ExamCase& exam_case, const Result& result, bool slow, bool worker_is_lost);
-  bool timed_out() const { return timed_out_; }
+  /// Whether a case gets less time, as another did not end.
+  bool shorten(const ExamCase& exam_case) const { return timed_out_ && !spare(exam_case); }
   bool too_many_for(const ExamCase& exam_case) const;
   /// The result of a case that is not run for that.
   Result not_run() const;
 
  private:
+  bool spare(const ExamCase& exam_case) const { return exam_case.is_worth_most && !most_is_lost_; }
+
   int slow_ = 0, workers_ = 0;  // those that did not end are slow too
   bool timed_out_ = false;
   bool most_is_lost_ = false;  // a case of the group that is worth the most

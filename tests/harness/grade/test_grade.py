@@ -184,6 +184,8 @@ import time
 def run_softmax(in_features, dim):
     if float(in_features.max()) > 900:
         time.sleep(60)
+    if in_features.ndim == 1:
+        time.sleep(0.8)
     return in_features.softmax(dim)
 """
 MAIN_AND_LARGE = rubric("One problem", {
@@ -194,7 +196,8 @@ MAIN_AND_LARGE = rubric("One problem", {
 
 @pytest.mark.slow
 def test_what_hangs_elsewhere_keeps_what_is_worth_the_most(grade, tmp_path):
-    """Time-outs end a problem, but for its main group; after the first they come sooner."""
+    """Time-outs end a problem and come sooner after the first, but for its main group, which may be
+    slow."""
     pytest.importorskip("torch")
     (tmp_path / "adapters.py").write_text(SLOW_AT_LARGE)
     report = grade(tmp_path / "adapters.py", "--rubric", write_rubric(tmp_path, MAIN_AND_LARGE), "--python",
