@@ -54,7 +54,7 @@ set(environment
   OPENBLAS_NUM_THREADS=1
   OMP_NUM_THREADS=1
   # The worker meets guard pages on purpose, and limits its own address space.
-  ASAN_OPTIONS=handle_segv=0:allow_user_segv_handler=1:detect_leaks=0
+  ASAN_OPTIONS=handle_segv=0:allow_user_segv_handler=1:detect_leaks=0:verify_asan_link_order=0
 )
 
 # GCC 12's ThreadSanitizer cannot start where the system randomizes more address bits than 28.
