@@ -67,7 +67,7 @@ void Losses::add(const ExamCase& exam_case, const Result& result, bool slow, boo
 
 bool Losses::too_many_for(const ExamCase& exam_case) const {
   const bool too_many = slow_ >= most_slow || workers_ >= most_workers_lost;
-  return too_many && !spare(exam_case);
+  return too_many && !spares(exam_case);
 }
 
 Result Losses::not_run() const {

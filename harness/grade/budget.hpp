@@ -57,13 +57,13 @@ class Losses {
   /// has ended one that takes seconds to start.
   void add(const ExamCase& exam_case, const Result& result, bool slow, bool worker_is_lost);
   /// Whether a case gets less time, as another did not end.
-  bool shorten(const ExamCase& exam_case) const { return timed_out_ && !spare(exam_case); }
+  bool shortens(const ExamCase& exam_case) const { return timed_out_ && !spares(exam_case); }
   bool too_many_for(const ExamCase& exam_case) const;
   /// The result of a case that is not run for that.
   Result not_run() const;
 
  private:
-  bool spare(const ExamCase& exam_case) const { return exam_case.is_worth_most && !most_is_lost_; }
+  bool spares(const ExamCase& exam_case) const { return exam_case.is_worth_most && !most_is_lost_; }
 
   int slow_ = 0, workers_ = 0;  // those that did not end are slow too
   bool timed_out_ = false;

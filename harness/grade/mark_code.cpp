@@ -319,7 +319,7 @@ class Run {
     std::vector<Tensor> outputs;
     // A project may have CUDA sources, and compute without them: that is not slower than C++.
     const bool large = standing.launches && is_large(elements);
-    const bool shorter = large || standing.losses.shorten(exam_case);
+    const bool shorter = large || standing.losses.shortens(exam_case);
     Solution& solution = *seats_[thread].solution;
     solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
     const auto start = Clock::now();

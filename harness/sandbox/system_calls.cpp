@@ -52,8 +52,8 @@ Rule reserving(const Setting& setting) {
 }
 
 /// A lock on a file that all can read would be seen by neighbours and by those outside. Whom files
-/// of the submission's own are shared with is the submission itself. Who asks (F_GETLK) is told the
-/// truth: SQLite does.
+/// of the submission's own are shared with is the submission itself. To ask (F_GETLK) is
+/// allowed, see descriptors(): SQLite does.
 Rule locks() {
   return Rule{"locks on files", fails(0)}.add("flock").add(
       "fcntl", 1,
