@@ -24,6 +24,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <utility>
 
 namespace prenorm::emulator::front {
@@ -78,13 +79,21 @@ class Translator {
     return i < tokens_.size() ? tokens_[i] : none;
   }
 
-  void refuse_missing() const {
+  void refuse_missing() {
     const Token& word = tokens_[at_];
     const auto found = missing.find(word.text);
     if (found == missing.end()) return;
     if (token(at_ + 2).text.starts_with("\"prenorm_")) return;  // a name of cuda_runtime.h
     // Programs have such a name of their own.
     if (word.is("texture") && !token(at_ + 1).is("<")) return;
+    Index open = at_ + 1;
+    while (token(open).is_word()) ++open;  // volatile
+    const Index end = open + 2;            // of the instructions
+    if (token(open + 1).is("\"\"") && (token(end).is(")") || token(end).text[0] == ':')) {
+      // It has none; its operands are for the device's compiler.
+      for (Index i = end, close = closing(open); i < close; ++i) tokens_[i].text.clear();
+      return;
+    }
     throw not_emulated(word.at, std::string(word.text) + " (" + std::string(found->second) + ")");
   }
 
@@ -92,17 +101,8 @@ class Translator {
 
   /// Whether float4{ stands there, or another vector in braces that a device stores as a whole.
   bool is_vector(Index i) const {
-    std::string_view word = token(i).text;
-    if (word.empty() || (word.back() != '2' && word.back() != '4') || !token(i + 1).is("{")) {
-      return false;
-    }
-    word.remove_suffix(1);
-    if (word.starts_with("u")) word.remove_prefix(1);
-    for (const std::string_view element :
-         {"char", "short", "int", "long", "longlong", "float", "double"}) {
-      if (word == element) return true;
-    }
-    return false;
+    static const std::regex names("u?(char|short|int|long|longlong|float|double)[24]");
+    return token(i + 1).is("{") && std::regex_match(token(i).text, names);
   }
 
   // --- kernels ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Right programs that look like wrong ones: what cuBLAS has written, host memory where a device's
 // was, counters that many threads change, structures with room, buffers that live as long as the
-// program.
+// program, assembly without an instruction.
 #include <cublas_v2.h>
 
 #include "check.h"
@@ -32,6 +32,14 @@ __global__ void with_room(int* y) {
   *y = mine.number + mine.letter;
 }
 
+__global__ void without_instructions(float* y) {
+  float value = y[threadIdx.x];
+  asm volatile("" : "+f"(value) : : "memory");
+  asm volatile("" ::: "memory");
+  asm("");
+  y[threadIdx.x] = 2 * value;
+}
+
 int main() {
   float *a = on_device(std::vector<float>{1, 2, 3, 4}), *c, *d;
   CUDA_CHECK(cudaMalloc(&c, 4 * sizeof(float)));
@@ -42,6 +50,8 @@ int main() {
   cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2);
   copy<<<1, 4>>>(c, d);
   expect("a product", on_host(d, 4), std::vector<float>{7, 10, 15, 22}, 0);
+  without_instructions<<<1, 4>>>(d);
+  expect("its double", on_host(d, 4), std::vector<float>{14, 20, 30, 44}, 0);
 
   for (const std::size_t bytes : {std::size_t{1} << 10, std::size_t{1} << 26}) {
     char *freed, *to;
