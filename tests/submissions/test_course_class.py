@@ -2,8 +2,8 @@
 # slow processors: 2
 # slow labels: grading
 # timeout: 1800
-"""A class of forty (tests/submissions/class): what each of them deserves is what it earns. Half of them
-each day, or all (shares.py)."""
+"""A class of forty (tests/submissions/class): what each of them deserves is what it earns. A quarter of
+them each day, or all (shares.py)."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def unfair(student, expected, missing):
 
 @pytest.mark.parametrize("names", [
     pytest.param(QUICK, id="three"),
-    pytest.param(share(sorted(EXPECTED), 2), id="forty", marks=pytest.mark.slow)])
+    pytest.param(share(sorted(EXPECTED), 4), id="forty", marks=pytest.mark.slow)])
 def test_everybody_gets_what_they_deserve(names, tmp_path):
     pytest.importorskip("torch")
     python, words = sys.executable, ["--no-hidden"]

@@ -200,7 +200,7 @@ def test_an_honest_submission_is_told_no_mistake():
 
 @pytest.mark.slow
 def test_all_of_it():
-    """Of everything a twentieth; and where that is all, the page in docs/ says so. What is graded is kept
+    """Of everything a fortieth; and where that is all, the page in docs/ says so. What is graded is kept
     in the build tree."""
     state = run.home() / "styles.jsonl"
     run.keep_libraries(state)
