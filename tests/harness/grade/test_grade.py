@@ -205,8 +205,8 @@ def test_what_hangs_elsewhere_keeps_what_is_worth_the_most(grade, tmp_path):
     [item] = report["items"]
     assert {group["name"]: group["earned"] for group in item["groups"]} == {
         "main": True, "large": False}
-    # Slower than the quarter of a time that others have after the first time-out.
-    assert any(r["status"] == "PASS" for r in report["results"] if r["hidden"] and "one_axis" in r["case"])
+    # Those of the main group come after a time-out, and one takes more than a quarter of the limit.
+    assert [r["status"] for r in report["results"] if r["hidden"]].count("PASSED") == 3
     late = [r["message"] for r in report["results"] if r["status"] == "TIMEOUT" and not r["hidden"]]
     whole = [message for message in late if message == "no answer within 2 s"]
     shorter = [message for message in late if message.startswith("no answer within 0.5 s, a quarter")]
