@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -120,15 +121,16 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items
                 if not any("empty parameter set" in mark.kwargs.get("reason", "")
                            for mark in item.iter_markers("skip"))]
-    several = {}  # tests that are alike, or all that have no parameters
+    of_each = Counter((item.module, item.originalname) for item in items if item.get_closest_marker("slow"))
+    several = {}  # a test with that many parameters; or all others of a module
     for item in items:
         if item.get_closest_marker("slow"):
-            name = item.originalname if hasattr(item, "callspec") else None
-            several.setdefault((item.module, name), []).append(item)
+            many = of_each[item.module, item.originalname] >= getattr(item.module, "SLOW_SHARES", 1)
+            several.setdefault((item.module, item.originalname if many else None), []).append(item)
     left_out = set()
-    for (module, name), slow in several.items():
+    for (module, _), slow in several.items():
         parts = getattr(module, "SLOW_SHARES", 1)
-        if name or len(slow) >= parts:
+        if len(slow) >= parts:
             left_out |= set(slow) - set(shares.share(slow, parts))
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=list(left_out))

@@ -1,4 +1,5 @@
 # labels: unit notebooks
+# slow labels: unit notebooks
 """The trained model: every solution and the page's JavaScript compute it as PyTorch does, and it has learned."""
 
 import h5py
@@ -37,6 +38,7 @@ def test_emulated_kernels_have_the_logits_of_pytorch(solution, pytorch):
                                pytorch[text], rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_cache_changes_nothing():
     solution, given, token_ids = prenorm.load("reference"), model.arguments(np.float64), model.ids(prompts()[-1])
     cache = {}

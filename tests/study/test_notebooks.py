@@ -22,7 +22,6 @@ import prenorm  # noqa: E402
 from prenorm import cpp, panes, sources  # noqa: E402
 import h5  # noqa: E402
 from conftest import folder, slow_but  # noqa: E402
-from notebook_runs import executed  # noqa: E402
 
 PROBLEMS = prenorm.problems()
 COMPONENTS = sorted({sources.component_of(problem) for problem in PROBLEMS})
@@ -31,9 +30,8 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 pytestmark = pytest.mark.usefixtures("home")  # a built program
 each_problem = pytest.mark.parametrize("problem", PROBLEMS)
-# The quick tier calls two problems; each call reads all fixtures.
-each_call = pytest.mark.parametrize(
-    "problem", slow_but({"softmax", "multihead_self_attention_with_rope"}, PROBLEMS))
+# Each reads all cases of a fixture: the quick tier calls one problem.
+each_call = pytest.mark.parametrize("problem", slow_but({"softmax"}, PROBLEMS))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -349,6 +347,7 @@ def test_the_code_that_is_shown_is_the_code_that_is_compiled(problem, solution):
             assert piece.code.count(opened) == piece.code.count(closed), piece.names
 
 
+@pytest.mark.slow
 @each_problem
 def test_every_mistake_has_its_own_code(problem):
     texts = [prenorm.source(problem, name).text for name in prenorm.names_of_mistakes(problem)]
@@ -365,6 +364,7 @@ UNLIT = {
 }
 
 
+@pytest.mark.slow
 @each_problem
 def test_the_step_that_a_mistake_changes_lights_up(problem):
     right, unlit = set(prenorm.source(problem).steps), set()
@@ -494,6 +494,7 @@ def test_a_notebook_is_committed_without_outputs(path):
         assert not cell.get("outputs") and cell.get("execution_count") is None, cell["source"]
 
 
+@pytest.mark.slow
 @each_notebook
 def test_a_notebook_repeats_nothing_of_the_sources(path):
     text = text_of(path)
@@ -538,6 +539,7 @@ def typed_counts(prose):
     return re.findall(rf"\b{number} (?:of (?:the )?\d+|of {number}|known mistakes|cases|honest variants)\b", prose)
 
 
+@pytest.mark.slow
 @each_notebook
 def test_prose_names_what_exists_and_types_no_counts(path):
     prose = "\n".join("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]
@@ -545,11 +547,7 @@ def test_prose_names_what_exists_and_types_no_counts(path):
     assert unknown_words(prose) == [] and typed_counts(prose) == []
 
 
+@pytest.mark.slow
 def test_a_stale_name_or_count_would_be_seen():
     assert unknown_words("`residual` is passed to `multihead_lunched`") == ["multihead_lunched"]
     assert typed_counts("The test finds four of nine, and 114 known mistakes.") == ["four of nine", "114 known mistakes"]
-
-
-def test_a_notebook_runs_from_top_to_bottom(tmp_path):
-    """One of them; test_study.py runs all."""
-    assert any("image/png" in output.get("data", {}) for output in executed("rmsnorm", tmp_path))

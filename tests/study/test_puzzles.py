@@ -55,6 +55,7 @@ def test_there_are_fourteen_of_ten_lines_at_most():
         assert 0 < sum(line.startswith("+ ") for line in changed) <= 10, name
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_compile_says_where(tried):
     told = tried("map", STARTS["map"].replace("2 * x[i]", "2 * z[i]", 1))
     text = told.text.replace("‘", "'").replace("’", "'")  # as the locale has them

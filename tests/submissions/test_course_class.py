@@ -1,8 +1,7 @@
 # labels: grading
 # slow processors: 2
 # slow labels: grading
-# timeout: 1800
-"""A class of forty (tests/submissions/class): what each of them deserves is what it earns. A quarter of
+"""A class of forty (tests/submissions/class): what each of them deserves is what it earns. An eighth of
 them each day, or all (shares.py)."""
 
 import json
@@ -18,8 +17,6 @@ from shares import share
 from submissions import files, folder_of, table
 
 EXPECTED = table("class")
-# One that is right, one that is wrong, and one that cannot be graded; they need torch alone.
-QUICK = ["no_adapters", "not_causal", "src_layout"]
 FORBIDDEN = ["torch.nn.functional.*", "torch.softmax", "torch.nn.Linear", "torch.nn.Embedding"]
 # Those that a habit makes.
 CALLED_BY = {"nn_layers": ["Linear"], "dropout": ["functional.dropout"], "functional": [
@@ -104,16 +101,13 @@ def unfair(student, expected, missing):
     return complaints
 
 
-@pytest.mark.parametrize("names", [
-    pytest.param(QUICK, id="three"),
-    pytest.param(share(sorted(EXPECTED), 4), id="forty", marks=pytest.mark.slow)])
-def test_everybody_gets_what_they_deserve(names, tmp_path):
+@pytest.mark.slow
+def test_everybody_gets_what_they_deserve(tmp_path):
     pytest.importorskip("torch")
-    python, words = sys.executable, ["--no-hidden"]
-    if len(names) > len(QUICK):
-        python = os.environ.get("PRENORM_TEST_VENV") or python
-        words = ["--seed", "2025", "--timeout", "20", "--budget", "900"]  # one is slow, and right
-    students = graded(names, python, tmp_path, *words)
+    names = share(sorted(EXPECTED), 8)
+    python = os.environ.get("PRENORM_TEST_VENV") or sys.executable
+    students = graded(names, python, tmp_path, "--seed", "2025", "--timeout", "20",
+                      "--budget", "900")  # one is slow, and right
     assert students.keys() == set(names)
     missing = lacks(python, {module for name in names for module in EXPECTED[name].get("needs", [])})
     wrong = {name: complaints for name in names

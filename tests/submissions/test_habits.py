@@ -24,7 +24,7 @@ from attacks import write_over
 from grading import best_sandbox, grade, in_sandboxes, need, rubric, state, without_torch, write_rubric
 from places import SUBMISSIONS, built
 
-SLOW_SHARES = 4  # shares.py
+SLOW_SHARES = 8  # shares.py
 
 HABITS = SUBMISSIONS / "honest" / "habits"
 
@@ -56,9 +56,8 @@ PROBLEMS = {"openmp_reduction": "rmsnorm"}
 # Without a mount namespace chmod does nothing: it would reach other files of the same user.
 NEED_CHMOD = [("script", "process"), ("copied_file", "process")]
 # In the quick tier: one of a kind.
-QUICK = {"cache_beside", "connection_under_signals", "file_in_tmp", "fork_and_wait",
-         "fork_under_signals", "listener", "lock", "log_file", "new_session", "open_files",
-         "pool_terminated", "shared_mapping", "sqlite_table", "std_thread"}
+QUICK = {"cache_beside", "file_in_tmp", "fork_and_wait", "listener", "lock", "log_file",
+         "new_session", "open_files", "pool_terminated", "shared_mapping", "sqlite_table", "std_thread"}
 
 CASES = {"silu": '["width_33_float32", "three_axes_float32", "elements_8209_float32"]',
          "rmsnorm": '["many_terms_float32", "batch_of_4_float32", "three_batch_axes_float32"]'}

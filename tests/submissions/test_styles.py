@@ -75,6 +75,7 @@ def check_honest(verdicts, results):
 # --- The sources ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", PYTHON_STYLES)
 def test_every_slip_is_python(style):
     for name in [*submissions.names(style), *submissions.names(style, "habit")]:
@@ -114,8 +115,8 @@ def test_the_commonest_slips_are_in_every_style():
     assert len(run.HONEST) + len(run.HONEST_FOLDERS) >= 40
 
 
-@pytest.mark.parametrize("style", [pytest.param(style, marks=[pytest.mark.slow] * (style != "numpy"))
-                                   for style in submissions.STYLES])
+@pytest.mark.slow
+@pytest.mark.parametrize("style", submissions.STYLES)
 def test_a_style_without_slips_is_right(style):
     for rubric in (run.COURSE, "others"):
         told = run.grade(run.Task("honest", style, rubric=rubric))
@@ -194,6 +195,7 @@ def test_two_mistakes_are_both_named(tasks):
     check_named(*judged(tasks), 0.8)
 
 
+@pytest.mark.slow
 def test_an_honest_submission_is_told_no_mistake():
     check_honest(*judged([run.Task("honest", "numpy", (), run.BESIDE, (), run.COURSE, 1)]))
 

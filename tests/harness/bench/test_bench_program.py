@@ -137,6 +137,7 @@ def test_rows_are_written_as_lines_as_they_are_measured(bench, shapes, tmp_path)
     assert "--json-lines needs a file, not standard output" in bench(*words, "--json-lines", "-", code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_early_leaves_the_lines_that_it_wrote(bench, shapes, twice, tmp_path):
     """The second shape's solution, in this process, ends it."""
     lines = tmp_path / "out.jsonl"
@@ -163,6 +164,7 @@ def test_the_ceiling_is_measured_where_it_is_not_selected(timed, shapes):
     assert report["ceilings"]["cpu"]["product_flops_per_second"]["float32"] > 0
 
 
+@pytest.mark.slow
 def test_shapes_are_timed_in_the_order_of_the_options(timed, shapes):
     file = shapes(entry("a_1"), entry("b_1"), entry("b_2"), entry("c_1"))
     report = timed("--shapes", file, "--shape", "c*", "--shape", "b*", "--shape", "*_1")
@@ -188,6 +190,7 @@ def test_a_wrong_solution_has_no_time(bench, shapes, tmp_path):
     assert wrong["status"] == "WRONG" and wrong["seconds"] is None
 
 
+@pytest.mark.slow
 def test_a_time_that_cannot_be_is_an_error(bench, shapes, tmp_path):
     out = tmp_path / "out.json"
     # A byte count that no machine moves in the time of a call.
@@ -196,6 +199,7 @@ def test_a_time_that_cannot_be_is_an_error(bench, shapes, tmp_path):
     assert json.loads(out.read_text())["rows"][0]["seconds"] is None
 
 
+@pytest.mark.slow
 def test_nothing_to_time(bench, shapes):
     file = shapes(entry("first", problem="relu", inputs={"x": "[rows, d_model] ~ normal(0, 1)"}))
     done = bench("--shapes", file, "--solution", "mistakes/no_gain", code=3)

@@ -1,4 +1,5 @@
 # labels: unit grading
+# slow labels: unit grading
 """What one submission of a class does to the others, to the run and to the next one: nothing.
 
 The course is the one of test_grade_class.py.
@@ -10,6 +11,7 @@ import subprocess
 
 import pytest
 
+from conftest import slow_but
 from gradebooks import Course, graders, wait_for, write_course
 
 
@@ -35,7 +37,7 @@ def remove(folder):
     subprocess.run(["rm", "-rf", folder], check=True)
 
 
-@pytest.mark.parametrize("file", ["solution.so", "CMakeLists.txt", "outputs.h5"])
+@pytest.mark.parametrize("file", slow_but({"CMakeLists.txt"}, ["solution.so", "CMakeLists.txt", "outputs.h5"]))
 def test_nested_folders_are_one_submission_s_failure(course, file):
     deep = course.folder / "subs/eve"
     nest(deep, "folder", 1500)
@@ -120,6 +122,7 @@ def limits(course):
             for name, text in course.ask("SELECT name, limits FROM submissions")}
 
 
+@pytest.mark.slow
 def test_the_sandbox_of_a_class_stays(course, bubblewrap):
     course.grade(submissions=["subs/ann"])
     assert limits(course) == {"ann": "bubblewrap"}

@@ -17,6 +17,7 @@ import subprocess
 import h5py
 import pytest
 
+from conftest import slow_but
 from gradebooks import (RUBRIC, Course, Gate, children, difference, dump, graders, none_left, wait_for,
                         words_of, write_course)
 from grading import rubric
@@ -125,6 +126,7 @@ def test_a_change_is_graded_again_alone(course):
     assert course.earned()["ann"] == 0 and course.graded_again() == {"ann"}
 
 
+@pytest.mark.slow
 def test_who_runs_kernels_is_part_of_what_is_asked(course):
     code, printed = course.grade("--emulate")
     assert "4 graded, 0 unchanged" in printed and course.graded_again() == EVERYONE
@@ -166,6 +168,7 @@ def test_an_interrupted_regrade_goes_on(course, graded_once, tmp_path):
     same(course, graded_once)
 
 
+@pytest.mark.slow
 def test_an_interrupted_regrade_has_graded_who_is_new(course, tmp_path):
     everyone = ["subs/abe", *(f"subs/{name}" for name in sorted(EVERYONE))]
     shutil.copytree(course.folder / "subs/ann", course.folder / "subs/abe")
@@ -175,6 +178,7 @@ def test_an_interrupted_regrade_has_graded_who_is_new(course, tmp_path):
     assert "3 graded, 2 unchanged, 0 not graded" in printed
 
 
+@pytest.mark.slow
 def test_an_interrupted_regrade_of_fewer(course, tmp_path):
     """Who was not named then is graded again too."""
     interrupt_regrade(course, tmp_path / "gate", graded=0, submissions=["subs/ann"])
@@ -202,15 +206,19 @@ def test_other_points_score_anew_without_a_run(course, tmp_path):
     assert "scored anew" not in course.grade()[1]
 
 
-@pytest.mark.parametrize("change", [
-    ('cases = ["width_*"]', 'cases = ["width_*"]\nexcept = ["width_7_*"]'),
-    ('name = "widths"', 'name = "sizes"'),
-    ('dtypes = ["float32"]', 'dtypes = ["float32", "float64"]'),
-    ('problems = ["gelu"]\npoints = 1', 'problems = ["gelu"]\npoints = 1\n[[items.groups]]\n'
-     'name = "all"\ndtypes = ["float32"]'),
-    ("title =", 'forbidden = ["dlopen"]\ntitle ='),
-], ids=["patterns", "name", "dtypes", "groups", "forbidden"])
-def test_other_questions_are_graded_again(change, course):
+OTHER_QUESTIONS = {
+    "patterns": ('cases = ["width_*"]', 'cases = ["width_*"]\nexcept = ["width_7_*"]'),
+    "name": ('name = "widths"', 'name = "sizes"'),
+    "dtypes": ('dtypes = ["float32"]', 'dtypes = ["float32", "float64"]'),
+    "groups": ('problems = ["gelu"]\npoints = 1', 'problems = ["gelu"]\npoints = 1\n[[items.groups]]\n'
+               'name = "all"\ndtypes = ["float32"]'),
+    "forbidden": ("title =", 'forbidden = ["dlopen"]\ntitle ='),
+}
+
+
+@pytest.mark.parametrize("question", slow_but({"patterns"}, OTHER_QUESTIONS))
+def test_other_questions_are_graded_again(question, course):
+    change = OTHER_QUESTIONS[question]
     assert change[0] in RUBRIC
     (course.folder / "rubric.toml").write_text(RUBRIC.replace(*change))
     chosen = ["subs/ann", "subs/dee"]
@@ -219,6 +227,7 @@ def test_other_questions_are_graded_again(change, course):
     assert course.graded_again() == {"ann", "dee"}
 
 
+@pytest.mark.slow
 def test_other_fixtures_are_graded_again(course):
     change_fixture(course.folder / "fixtures/silu.h5")
     course.grade(submissions=["subs/ann", "subs/dee"])
@@ -257,6 +266,7 @@ def test_who_is_not_named_any_more_stays(course):
 # What is handed in
 
 
+@pytest.mark.slow
 def test_two_of_one_name(fresh):
     shutil.copytree(fresh.folder / "subs/ann", fresh.folder / "late/ann")
     code, printed = fresh.grade(submissions=["subs/ann", "subs/ben", "late/ann"])
@@ -306,6 +316,7 @@ HOSTILE = {"two\nlines": "two\\nlines", "-rf": "-rf", "'; DROP TABLE cases; --":
            "a" * 255: None, "Zo\u00eb": None, "*": None, "\u202egnp": None}
 
 
+@pytest.mark.slow
 def test_hostile_names(fresh):
     shutil.rmtree(fresh.folder / "subs")
     for name in HOSTILE:
@@ -435,6 +446,7 @@ def test_a_refused_grading_leaves_the_gradebook_as_it_was(course):
     assert dump(course.book, leave_out=()) == before
 
 
+@pytest.mark.slow
 def test_the_gradebook_remembers_how_it_was_graded(fresh):
     code, printed = fresh.grade("--timeout", 7, "--memory", 3, "--sandbox", "none",
                                 submissions=["subs/ann"])
@@ -473,6 +485,7 @@ def test_the_active_environment_s_interpreter_is_the_usual_one(fresh, run, tmp_p
     assert f"--python PATH={python}\n" in told
 
 
+@pytest.mark.slow
 def test_times_are_those_of_the_files_as_they_were_graded(fresh):
     folder = fresh.folder / "subs/ann"
     (folder / "__pycache__").mkdir()
@@ -513,6 +526,7 @@ def grade_while(gated, change):
     return gated.finish(process)
 
 
+@pytest.mark.slow
 def test_a_rubric_that_changes_meanwhile(gated):
     text = RUBRIC.replace('["width_*"]', '["width_2*"]')
     code, printed = grade_while(gated, lambda: (gated.folder / "rubric.toml").write_text(text))
@@ -523,6 +537,7 @@ def test_a_rubric_that_changes_meanwhile(gated):
     assert code == 1 and "4 graded, 0 unchanged, 0 not graded" in printed
 
 
+@pytest.mark.slow
 def test_a_submission_that_changes_meanwhile(gated, graded_once):
     late = gated.folder / "subs/ben/late.txt"
     code, printed = grade_while(gated, lambda: late.write_text("just in time\n"))
@@ -535,6 +550,7 @@ def test_a_submission_that_changes_meanwhile(gated, graded_once):
     same(gated, graded_once)
 
 
+@pytest.mark.slow
 def test_the_time_is_that_of_the_files_that_are_graded(gated):
     file = gated.folder / "subs/ann/solution.so"
     os.utime(file, (1_000_000_000, 1_000_000_000))
@@ -565,6 +581,7 @@ def kill_first(course, *words, times=1):
     return course.finish(process)
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_started_again(gated, graded_once):
     code, printed = kill_first(gated, "--retries", 2, times=2)
     assert code == 1 and "4 graded" in printed
@@ -572,6 +589,7 @@ def test_a_killed_process_is_started_again(gated, graded_once):
     same(gated, graded_once)
 
 
+@pytest.mark.slow
 def test_a_submission_that_cannot_be_graded_is_said(gated, graded_once):
     code, printed = kill_first(gated, "--retries", 0)
     assert code == 2 and "3 graded, 0 unchanged, 1 not graded" in printed
@@ -585,6 +603,7 @@ def test_a_submission_that_cannot_be_graded_is_said(gated, graded_once):
     same(gated, graded_once)
 
 
+@pytest.mark.slow
 def test_an_earlier_grading_stays_where_there_is_no_later_one(course, tmp_path):
     before = dump(course.book)
     gate = Gate(tmp_path / "gate", script='echo "out of luck" >&2; exit 9')
@@ -600,7 +619,8 @@ def test_an_earlier_grading_stays_where_there_is_no_later_one(course, tmp_path):
     assert course.graded_again() == EVERYONE
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGKILL, *(
+    pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))])
 def test_ended_from_outside(number, gated, graded_once):
     """Half of the class is graded, the rest hangs: then it ends."""
     gate = Gate(gated.folder / "half", script='[ $N -lt 2 ] || exec sleep 600')
@@ -665,6 +685,7 @@ def test_no_room_for_the_work(fresh, graded_once):
     same(fresh, graded_once)
 
 
+@pytest.mark.slow
 def test_no_room_for_the_gradebook(fresh, graded_once):
     command = fresh.command("--work", "g.sqlite.work")
     command[command.index(b"g.sqlite")] = b"small/g.sqlite"

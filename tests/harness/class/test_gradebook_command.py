@@ -1,4 +1,5 @@
 # labels: unit grading
+# slow labels: unit grading
 """`prenorm gradebook`: what a teacher sees of a class, and hands out.
 
 A few submissions are graded once, by a rubric of two items; each test has a copy of that gradebook.
@@ -191,6 +192,7 @@ def test_json(book):
     assert (book / "out.json").read_text() == text
 
 
+@pytest.mark.slow
 def test_points_set_by_hand(book, graded):
     out = shown("grades.sqlite", "set", "--why", "=late, but\nright", "--", FORMULA, "rmsnorm",
                 "1.5")

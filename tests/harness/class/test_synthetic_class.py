@@ -27,6 +27,7 @@ def tree(folder):
     return found
 
 
+@pytest.mark.slow
 def test_the_seed_alone_decides(tmp_path):
     for name, seed in (("one", 5), ("again", 5), ("other", 6)):
         make_class(tmp_path / name, 60, seed, fast=True)

@@ -66,7 +66,8 @@ def test_a_start_in_cpp_builds_and_solves_nothing(new, run, home, prefix, from_w
     assert "verify --solution" in told and "grade" in told and str(home) in told
 
 
-@pytest.mark.parametrize("language", [pytest.param("cpp", marks=pytest.mark.slow), "python"])
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["cpp", "python"])
 def test_a_start_grades_at_0_points(new, run, language):
     rubric = ROOT / "fixtures/rubrics/cs336-2025.toml"
     folder, _ = new(language, "--rubric", rubric)
@@ -183,6 +184,7 @@ def test_the_readme_s_commands_run_in_the_folder(new, tmp_path):
     assert (folder / named).resolve() == tmp_path / "mine.toml"
 
 
+@pytest.mark.slow
 def test_a_rubric_s_functions_only(new, tmp_path):
     """The adapters name more than the rubric grades: run_silu."""
     everything, _ = new("python")
@@ -209,6 +211,7 @@ def test_docstrings_tell_shapes(new):
             in words["run_transformer_lm"])
 
 
+@pytest.mark.slow
 def test_a_fixture_with_a_hostile_source_stays_in_its_comment(new, prefix, run, tmp_path):
     signature = "x[...], new[n]; class: int -> y[...]"
     with h5.create(tmp_path / "twice.h5", "template", signature) as file:

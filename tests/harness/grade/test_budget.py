@@ -38,6 +38,7 @@ def test_slow_answers_end_in_a_grade(tmp_path):
     assert "--budget 8" in late[0]["repeat"] or late[0]["hidden"]
 
 
+@pytest.mark.slow
 def test_slow_exceptions_are_no_timeouts(tmp_path):
     """They end their problem as timeouts do, and have all of the limit."""
     (tmp_path / "adapters.py").write_text(

@@ -1,12 +1,11 @@
 # labels: unit grading
+# slow labels: unit grading
 """A course's folder that has virtual environments in it, or is one: a submission sees what runs it,
 and nothing else of that folder."""
 
 import subprocess
 
-import pytest
-
-from grading import SANDBOXES, grade, need, results
+from grading import grade, in_sandboxes, need, results
 
 LOOKS = '''
 def run_softmax(in_features, dim):
@@ -21,11 +20,10 @@ def run_softmax(in_features, dim):
 '''
 
 
-@pytest.mark.parametrize("sandbox", SANDBOXES)
-@pytest.mark.parametrize("environment", [".", "venv", "submissions/venv"])
-def test_a_submission_sees_no_neighbour(environment, sandbox, tmp_path):
+@in_sandboxes([".", "venv", "submissions/venv"], slow=[".", "venv"])
+def test_a_submission_sees_no_neighbour(name, sandbox, tmp_path):
     need(sandbox)
-    course = tmp_path / "course"
+    course, environment = tmp_path / "course", name
     for folder in (course / environment, course / "other"):
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", "--system-site-packages",
                         folder], check=True)

@@ -1,4 +1,5 @@
 # labels: unit grading
+# slow labels: unit grading
 """What a library takes from elsewhere, by prenorm-imports: read as the loader reads it, whatever its
 sections say; and an error, never a list that lacks something, where the file is damaged."""
 

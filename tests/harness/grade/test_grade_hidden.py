@@ -1,9 +1,12 @@
 # labels: unit grading
+# slow labels: unit grading
 """`prenorm grade`: hidden cases, of which students see little."""
 
 import json
 import re
 import shutil
+
+import pytest
 
 pytest_plugins = "graded"
 
@@ -42,6 +45,7 @@ def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
         assert not [message for message in messages if message in text]
 
 
+@pytest.mark.slow
 def test_the_seed_and_the_name_alone_decide(raw, library, tmp_path):
     """Two submissions share the sizes; their values are their own."""
     def hidden(seed, jobs, name, submission=library("plain")):

@@ -1,4 +1,5 @@
 # labels: unit grading
+# slow labels: unit grading
 """`prenorm grade`: what cannot be imported costs only what needs it, and is told before a class is
 graded. The interpreter has NumPy and no PyTorch: it starts in a tenth of a second.
 """

@@ -15,7 +15,7 @@ from grading import of_problems, rubric, side_by_side, variants
 from places import ROOT
 from shares import share
 
-SLOW_SHARES = 6  # shares.py
+SLOW_SHARES = 12  # shares.py
 pytest_plugins = "graded"
 
 
@@ -93,6 +93,7 @@ def test_a_mistake_is_told_in_hidden_cases_too(grade, library):
     assert diagnosis["agrees"] == diagnosis["of"] == len(failed)
 
 
+@pytest.mark.slow
 def test_quick_explains_the_first_problem_with_wrong_numbers_alone(grade, library):
     def diagnosed(name, *problems, quick):
         report = grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",

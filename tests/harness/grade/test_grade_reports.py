@@ -16,6 +16,7 @@ import pytest
 from lxml import html
 
 from attacks import hand_in
+from conftest import slow_but
 from gradings import BY_HAND, render
 from places import SUBMISSIONS
 from results_json import TWO_PROBLEMS, check_results
@@ -83,7 +84,7 @@ def test_a_summary_in_markdown(run, mistake, tmp_path):
     assert again.returncode == 1
 
 
-@pytest.mark.parametrize("attack", ["37_messages", "37_hostile.py", "37_names"])
+@pytest.mark.parametrize("attack", slow_but({"37_messages"}, ["37_messages", "37_hostile.py", "37_names"]))
 def test_hostile_words_stay_words(run, attack, tmp_path):
     path = hand_in(attack, {}, tmp_path / "submission")
     done = run("grade", path, "--problem", "softmax", "--markdown", "a.md", "--gradescope",
@@ -187,6 +188,7 @@ def test_a_report_on_standard_output_is_alone_there(run, mistake):
     assert "(-) holds one report only, and --annotations go there too" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--markdown", "--junit"])
 def test_a_report_of_lines_is_not_printed_where_the_runner_reads(run, mistake, option):
     """Its lines may begin with a submission's words, which the runner would obey."""
@@ -197,6 +199,7 @@ def test_a_report_of_lines_is_not_printed_where_the_runner_reads(run, mistake, o
     assert run(*words).stdout
 
 
+@pytest.mark.slow
 def test_words_of_a_submission_are_no_commands(run, tmp_path):
     """What a submission says comes to the log; the runner would obey it."""
     (tmp_path / "adapters.py").write_text(
@@ -278,6 +281,7 @@ def test_points_that_are_no_round_numbers_have_their_sum(run, home, tmp_path):
         assert sum(test["max_score"] for test in results["tests"]) == pytest.approx(1.7, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_built_says_so(run, tmp_path):
     shutil.copytree(HONEST / "c_plain", tmp_path / "work")
     (tmp_path / "work/solution.c").write_text("#error \"<b>not</b> `yet`\"\n")
@@ -292,6 +296,7 @@ def test_what_cannot_be_built_says_so(run, tmp_path):
     assert properties["title"] == "work: COMPILE_ERROR" and "<b>not</b>" in message
 
 
+@pytest.mark.slow
 def test_what_python_cannot_read_is_the_students(run, tmp_path):
     write = (tmp_path / "adapters.py").write_text
 
@@ -315,6 +320,7 @@ def test_what_python_cannot_read_is_the_students(run, tmp_path):
     assert "tell the staff" in output()
 
 
+@pytest.mark.slow
 def test_only_the_terminal_speaks_of_the_machines_sandbox(run, mistake, tmp_path):
     forms = ["html", "markdown", "junit", "gradescope"]
     files = [word for form in forms for word in (f"--{form}", f"r.{form}")]

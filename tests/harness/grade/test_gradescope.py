@@ -56,6 +56,7 @@ def rubric(tmp_path):
     return shelf / "mine.toml"
 
 
+@pytest.mark.slow
 def test_the_archive_has_what_builds_and_nothing_else(autograder, rubric):
     target = autograder("--rubric", rubric)
     archive = zipfile.ZipFile(target / "autograder.zip")
@@ -110,6 +111,7 @@ def test_nothing_that_is_hidden_lies_in_it(plain, autograder):
         assert path.read_bytes() == (ROOT / "fixtures" / path.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_scripts_are_clean(plain):
     if not shutil.which("shellcheck"):
         pytest.skip("there is no shellcheck")
@@ -131,6 +133,7 @@ def test_words_that_cannot_be_used(run, tmp_path, rubric):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["disk/auto", "disk"])  # one that is made, one that is empty
 def test_on_a_full_disk_nothing_is_left(program, tmp_path, folder):
     done, files = on_small_disk(tmp_path, 64, program, "gradescope", folder)
@@ -188,6 +191,7 @@ def gradescope(autograder, plain, home, program, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_a_submission_in_gradescope_s_folders(gradescope, rubric):
     results, printed = gradescope(HONEST / "python_partial", "--rubric", rubric,
                                   "--hidden-visibility", "after_due_date")

@@ -129,6 +129,7 @@ def test_a_submission_gets_its_own_library_only(mine, graded, cache):
     assert graded(mine(RIGHT, "other")) == (True, {"PASSED"})
 
 
+@pytest.mark.slow
 def test_a_folder_that_others_can_write_is_not_used(mine, graded, cache):
     folder = mine(RIGHT)
     graded(folder)

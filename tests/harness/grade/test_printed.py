@@ -123,21 +123,25 @@ def test_much_is_cut(printed):
     assert lines[0] == "..." and lines[-1] == "line 999999" and len(lines) == 20
 
 
+@pytest.mark.slow
 def test_a_crash_loses_no_line(printed):
     text, message, _ = printed("crash")
     assert text == "before the crash" and "SIGSEGV" in message
 
 
+@pytest.mark.slow
 def test_nothing_is_told_twice(printed):
     text, message, _ = printed("ends")
     assert text == "to output" and message == "ended its process: exit code 3: last words"
 
 
+@pytest.mark.slow
 def test_a_timeout_tells_what_came_before(printed):
     text, message, _ = printed("sleeps", "--timeout", "1")
     assert text == "going to sleep" and "no answer" in message
 
 
+@pytest.mark.slow
 def test_it_is_escaped(printed):
     text, _, shown = printed("hostile")
     assert text == "\\x1b[31mred\\x07 \\xff\n<b>bold</b>\\r"

@@ -1,4 +1,5 @@
 # labels: unit grading
+# slow labels: unit grading
 """Honest Python submissions over every case of every problem that their edition names."""
 
 import shutil
@@ -9,6 +10,7 @@ from collections import Counter
 
 import pytest
 
+from conftest import slow_but
 from grading import grade, python_of, rubric, without_torch
 from places import ROOT
 from submissions import folder_of
@@ -18,7 +20,7 @@ HONEST = {"python_torch": (2025, 400), "python_numpy": (2025, 400), "python_2024
           "python_repository": (2025, 400), "python_partial": (2025, 100)}
 
 
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", slow_but({"python_numpy"}, HONEST))
 def test_every_case_passes(name, tmp_path):
     edition, least = HONEST[name]
     adapters = f"adapters-{edition}.toml"
@@ -88,6 +90,7 @@ def run_linear(d_in, d_out, weights, x):
 """
 
 
+@pytest.mark.slow
 def test_what_is_kept_from_call_to_call_is_judged_alike_each_time(tmp_path):
     """Whatever else the machine does, and on however many threads."""
     (tmp_path / "adapters.py").write_text(LEAKY)
@@ -143,6 +146,7 @@ def run_silu(x):
 """
 
 
+@pytest.mark.slow
 def test_threads_that_an_import_starts_go_on(tmp_path):
     pytest.importorskip("torch")
     (tmp_path / "adapters.py").write_text(THREADS)

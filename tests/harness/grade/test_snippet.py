@@ -1,6 +1,7 @@
 """A failing case of a Python submission comes with lines of PyTorch that show it without the grader."""
 
 # labels: grading
+# slow labels: grading
 
 import os
 import re
@@ -55,6 +56,7 @@ def numpy_python(tmp_path_factory):
     return made / "bin/python"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["no_batch_float32", "scale_1e_minus_2_float32"])
 def test_without_torch_it_is_numpy(case, run, numpy_python, tmp_path):
     (tmp_path / "adapters.py").write_text(
@@ -72,6 +74,7 @@ def test_without_torch_it_is_numpy(case, run, numpy_python, tmp_path):
     assert 1e-6 < np.abs(printed - expected).max() < 0.5
 
 
+@pytest.mark.slow
 def test_large_inputs_come_from_an_exported_case(run, tmp_path):
     lines = snippet(run, "rope", "position_131071_float32")
     export = next(line for line in lines if "case.pt" in line and line.startswith("# prenorm"))

@@ -92,6 +92,7 @@ def test_what_breaks_is_explained_although_something_failed_before(watched, tmp_
     assert "first failure: silu" in shown.rsplit("✗ silu", 1)[1]
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_says_so_and_the_next_save_is_answered(watched, tmp_path):
     watch = watched(RIGHT.replace("def run_silu(in_features):", "def run_silu(in_features:"))
     assert "SyntaxError" in watch.until("answered in")

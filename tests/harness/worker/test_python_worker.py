@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from conftest import slow_but
 from python_worker import (ABSENT, DTYPES, ERROR, MODES, NOT_IMPLEMENTED, OK, ONE, ONE_OUT,
                            OTHER_DTYPE, OTHER_SHAPE, OUT_OF_MEMORY, RETURNED, TAKES_X,
                            UNREADABLE_CODE, VERSION, Array, Worker, answers, argument, run, start,
@@ -422,7 +423,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", slow_but({"beside", "setup.cfg", "no mark of a root"}, LAYOUTS))
 def test_where_adapters_may_lie(tmp_path, layout):
     with start(tmp_path, LAYOUTS[layout]) as worker:
         assert worker.failure is None
@@ -549,7 +550,7 @@ DISTURBANCES = {
 }
 
 
-@pytest.mark.parametrize("kind", DISTURBANCES)
+@pytest.mark.parametrize("kind", slow_but({"prints", "closed streams", "a fork"}, DISTURBANCES))
 def test_what_it_survives(tmp_path, kind):
     source = f"""
 calls = []
