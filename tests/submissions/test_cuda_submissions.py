@@ -106,7 +106,7 @@ MISTAKES = {
 }
 
 
-# Each is compiled for the emulator: the quick tier has one of each kind.
+# Each is compiled for the emulator: the quick tier has one.
 @pytest.mark.parametrize("name", slow_but({"no barrier"}, MISTAKES))
 def test_a_kernel_s_mistake_is_told_with_its_line(write, verify, name):
     problem, old, new, status, says, line = MISTAKES[name]

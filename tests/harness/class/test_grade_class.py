@@ -619,8 +619,8 @@ def test_an_earlier_grading_stays_where_there_is_no_later_one(course, tmp_path):
     assert course.graded_again() == EVERYONE
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, *(
-    pytest.param(number, marks=pytest.mark.slow) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))])
+@pytest.mark.parametrize("number", slow_but({str(signal.SIGKILL)}, [
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]))
 def test_ended_from_outside(number, gated, graded_once):
     """Half of the class is graded, the rest hangs: then it ends."""
     gate = Gate(gated.folder / "half", script='[ $N -lt 2 ] || exec sleep 600')

@@ -123,7 +123,6 @@ def test_much_is_cut(printed):
     assert lines[0] == "..." and lines[-1] == "line 999999" and len(lines) == 20
 
 
-@pytest.mark.slow
 def test_a_crash_loses_no_line(printed):
     text, message, _ = printed("crash")
     assert text == "before the crash" and "SIGSEGV" in message
