@@ -115,9 +115,13 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: of the slow tier (tests/cmake/tests.cmake)")
 
 
+def slow_shares(module):
+    return getattr(module, "SLOW_SHARES", 4)
+
+
 def pytest_collection_modifyitems(config, items):
     """A parametrized test without parameters is no test, where pytest would call it skipped. Of the slow
-    ones of a module with SLOW_SHARES = n every n-th runs (shares.py)."""
+    ones of a module every fourth runs, or every n-th where it has SLOW_SHARES = n (shares.py)."""
     items[:] = [item for item in items
                 if not any("empty parameter set" in mark.kwargs.get("reason", "")
                            for mark in item.iter_markers("skip"))]
@@ -125,11 +129,11 @@ def pytest_collection_modifyitems(config, items):
     several = {}  # a test with that many parameters; or all others of a module
     for item in items:
         if item.get_closest_marker("slow"):
-            many = of_each[item.module, item.originalname] >= getattr(item.module, "SLOW_SHARES", 1)
+            many = of_each[item.module, item.originalname] >= slow_shares(item.module)
             several.setdefault((item.module, item.originalname if many else None), []).append(item)
     left_out = set()
     for (module, _), slow in several.items():
-        parts = getattr(module, "SLOW_SHARES", 1)
+        parts = slow_shares(module)
         if len(slow) >= parts:
             left_out |= set(slow) - set(shares.share(slow, parts))
     items[:] = [item for item in items if item not in left_out]

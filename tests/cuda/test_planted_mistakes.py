@@ -22,7 +22,7 @@ import pytest
 from conftest import folder, slow_but, small_cases
 from places import ROOT, compiler, replaced
 
-SLOW_SHARES = 12  # shares.py
+SLOW_SHARES = 20  # shares.py
 
 
 @dataclass(frozen=True)

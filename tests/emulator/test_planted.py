@@ -16,6 +16,8 @@ import pytest
 
 from conftest import folder
 
+SLOW_SHARES = 1  # seconds
+
 MODE = {"address,undefined": "asan", "thread": "tsan"}.get(os.environ.get("PRENORM_SANITIZE", ""),
                                                            "checker")
 

@@ -10,7 +10,6 @@ import pytest
 from conftest import not_sanitized
 from toolkit_names import compile_, names, program, refused
 
-SLOW_SHARES = 4  # shares.py
 PARTS = 8  # of the headers
 
 NVCC = os.environ.get("PRENORM_NVCC", "")

@@ -19,8 +19,6 @@ import pytest
 from conftest import make_home
 from places import ROOT
 
-SLOW_SHARES = 4  # shares.py
-
 
 def record(*words, code=0, **variables):
     """Runs cuda/record.sh; returns what it printed."""

@@ -1,8 +1,8 @@
 # labels: grading
 # slow processors: 2
 # slow labels: grading
-"""A class of forty (tests/submissions/class): what each of them deserves is what it earns. An eighth of
-them each day, or all (shares.py)."""
+"""A class of forty (tests/submissions/class): what each of them deserves is what it earns. A sixteenth
+of them each day, or all (shares.py)."""
 
 import json
 import os
@@ -104,7 +104,7 @@ def unfair(student, expected, missing):
 @pytest.mark.slow
 def test_everybody_gets_what_they_deserve(tmp_path):
     pytest.importorskip("torch")
-    names = share(sorted(EXPECTED), 8)
+    names = share(sorted(EXPECTED), 16)
     python = os.environ.get("PRENORM_TEST_VENV") or sys.executable
     students = graded(names, python, tmp_path, "--seed", "2025", "--timeout", "20",
                       "--budget", "900")  # one is slow, and right

@@ -204,6 +204,7 @@ def test_an_honest_submission_is_told_no_mistake():
 def test_all_of_it():
     """Of everything a fortieth; and where that is all, the page in docs/ says so. What is graded is kept
     in the build tree."""
+    # Daily, as there are fewer such tests than SLOW_SHARES: a share of days would leave out shares here.
     state = run.home() / "styles.jsonl"
     run.keep_libraries(state)
     everything = [task for kind in run.KINDS for task in run.tasks(kind)]

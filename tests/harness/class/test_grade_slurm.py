@@ -19,6 +19,7 @@ from grading import unavailable as sandbox_unavailable
 from places import built, home, program
 from slurm_cluster import Cluster, unavailable
 
+pytestmark = pytest.mark.slow
 RUBRIC = rubric("One small function", {
     "float32": 'dtypes = ["float32"]', "hidden": 'hidden = true\ndtypes = ["float32"]'},
     {"relu": ("relu", 2)})

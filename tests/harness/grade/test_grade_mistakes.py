@@ -15,7 +15,7 @@ from grading import of_problems, rubric, side_by_side, variants
 from places import ROOT
 from shares import share
 
-SLOW_SHARES = 12  # shares.py
+SLOW_SHARES = 24  # shares.py
 pytest_plugins = "graded"
 
 
