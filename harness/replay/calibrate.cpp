@@ -33,6 +33,12 @@ std::vector<Tensor> outputs_of(const std::string& problem, const Signature& sign
 /// Of the spacings of float64 and float32.
 constexpr double double_by_float = 0x1p-29;
 
+/// Times the errors of the loop, and of its field forms, that other honest forms have together.
+constexpr double beside_the_loop = 1.6, beside_the_field = 1.25;
+
+/// The variant of the textbook loop that computes as PyTorch and published kernels do.
+constexpr std::string_view field_forms = "__field";
+
 bool has_16_bits(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
 
 /// `dtype`, and float32 for a type of 16 bits.
@@ -73,6 +79,16 @@ std::vector<Scalar> nudged(std::vector<Scalar> scalars, std::mt19937_64& random)
     }
   }
   return scalars;
+}
+
+/// Limits of two forms on all elements together: the larger one; none where a form has none.
+void allow_both(Tolerance& tolerance, const Tolerance& other, bool is_first) {
+  const auto widen = [is_first](std::optional<double>& limit, const std::optional<double>& by) {
+    if (is_first || !by) limit = by;
+    if (limit) limit = std::max(*limit, *by);
+  };
+  widen(tolerance.rms, other.rms);
+  widen(tolerance.bias, other.bias);
 }
 
 bool is_exact(const OutputInfo& output) {
@@ -149,6 +165,14 @@ bool agree(double y, double e, DType dtype) {
 
 }  // namespace
 
+std::vector<std::string> forms_of(const std::string& problem, Solution& textbook) {
+  std::vector<std::string> forms{problem};
+  const std::string field = problem + std::string(field_forms);
+  textbook.load();  // if it cannot be, the first call says so
+  if (textbook.variant().empty() && textbook.functions().contains(field)) forms.push_back(field);
+  return forms;
+}
+
 double largest_error(const Tensor& actual, const Tensor& truth) {
   double largest = 0;
   for (std::int64_t i = 0; i < truth.size(); ++i) {
@@ -213,12 +237,12 @@ DerivedTolerance derive_tf32_tolerance(double error_tf32, double error, const To
 }
 
 void derive_together(const std::vector<Tensor>& actual, const std::vector<Tensor>& exact,
-                     Tolerance& tolerance) {
+                     double other_forms, Tolerance& tolerance) {
   constexpr std::int64_t enough = 256;
   constexpr std::size_t draws = 16;  // with fewer, their deviation says nothing
   // Margins: 8 standard deviations of 16 draws are one false alarm in a million; other honest forms
-  // have up to 1.6 times the error of the loop, and 0.03 units more bias.
-  constexpr double deviations = 8, other_forms = 1.6, other_bias = 0.05;
+  // have up to 0.03 units more bias.
+  constexpr double deviations = 8, other_bias = 0.05;
   if (actual.size() < draws || actual[0].size() < enough || tolerance.atol == 0) return;
   double sum = 0, sum_squared = 0, bias_squared = 0;
   for (std::size_t draw = 0; draw < actual.size(); ++draw) {
@@ -273,23 +297,28 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
   // Whether the 16-bit outputs are rounded once: true until a draw disproves it.
   bool rounded_once = tf32_loop && perturb && some(has_16_bits);
   const bool any_float64 = some(is_float64);
+  // What is exact has no room for other forms.
+  const std::vector<std::string> forms =
+      perturb ? forms_of(problem, by.textbook) : std::vector{problem};
   std::vector<double> errors(info.outputs.size(), 0), errors_tf32 = errors, unrounded = errors,
                                                       in_proportion = errors;
-  // Of each output in 16 bits, what the loop gave and the truth, for each draw.
-  std::vector<std::vector<Tensor>> given(info.outputs.size()), true_ones = given;
+  // Of each output in 16 bits, the truth for each draw, and what each form gave.
+  std::vector<std::vector<Tensor>> true_ones(info.outputs.size());
+  std::vector<std::vector<std::vector<Tensor>>> given(forms.size(), true_ones);
 
   // In float64 the truth errs as the loop does, and often in the same way, so that their difference
   // may be far below either's error: what the loop errs in float32 says more.
   const auto measure_in_proportion = [&](const auto& inputs, const auto& scalars) {
     const auto narrow = as_float32(inputs, is_float64);
-    std::vector<Tensor> actual, exact;
     try {
-      actual = outputs_of(problem, signature, by.textbook, narrow, scalars,
-                          as_float32(types, is_float64));
-      exact = exact_outputs(problem, signature, narrow, scalars, by.redraws);
-      for (std::size_t i = 0; i < in_proportion.size(); ++i) {
-        const double error = largest_error(actual[i], exact[i]);
-        in_proportion[i] = std::max(in_proportion[i], error * double_by_float);
+      const auto exact = exact_outputs(problem, signature, narrow, scalars, by.redraws);
+      for (const std::string& form : forms) {
+        const auto actual = outputs_of(form, signature, by.textbook, narrow, scalars,
+                                       as_float32(types, is_float64));
+        for (std::size_t i = 0; i < in_proportion.size(); ++i) {
+          const double error = largest_error(actual[i], exact[i]);
+          in_proportion[i] = std::max(in_proportion[i], error * double_by_float);
+        }
       }
     } catch (const std::runtime_error&) {
       // Values that float32 has not: the difference must do.
@@ -302,26 +331,31 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
         largest[i] = std::max(largest[i], largest_error(actual[i], exact[i]));
       }
     };
-    const std::vector<Tensor> actual =
-        outputs_of(problem, signature, by.textbook, inputs, scalars, types);
-    raise(errors, actual);
-    for (std::size_t i = 0; i < actual.size(); ++i) {
-      if (!has_16_bits(types[i].dtype)) continue;
-      given[i].push_back(actual[i]);
-      true_ones[i].push_back(exact[i]);
+    for (std::size_t form = 0; form < forms.size(); ++form) {
+      const auto outputs = [&](const Inputs& of, const std::vector<TensorType>& as) {
+        return outputs_of(forms[form], signature, by.textbook, of, scalars, as);
+      };
+      std::vector<Tensor> actual = outputs(inputs, types);
+      raise(errors, actual);
+      if (rounded_once) {
+        const std::vector<Tensor> wide =
+            outputs(as_float32(inputs, has_16_bits), as_float32(types, has_16_bits));
+        for (std::size_t i = 0; i < wide.size(); ++i) {
+          rounded_once = rounded_once && is_rounded(actual[i], wide[i]);
+        }
+        if (rounded_once) raise(unrounded, wide);
+      }
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        if (has_16_bits(types[i].dtype)) given[form][i].push_back(std::move(actual[i]));
+      }
+    }
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      if (has_16_bits(types[i].dtype)) true_ones[i].push_back(exact[i]);
     }
     if (any_float64 && perturb) measure_in_proportion(inputs, scalars);
     if (tf32) {
       raise(errors_tf32, outputs_of(problem, signature, *by.textbook_tf32, inputs, scalars, types));
     }
-    if (!rounded_once) return;
-    const std::vector<Tensor> wide =
-        outputs_of(problem, signature, by.textbook, as_float32(inputs, has_16_bits), scalars,
-                   as_float32(types, has_16_bits));
-    for (std::size_t i = 0; i < wide.size(); ++i) {
-      rounded_once = rounded_once && is_rounded(actual[i], wide[i]);
-    }
-    if (rounded_once) raise(unrounded, wide);
   };
   int number = 0;
   try {
@@ -366,7 +400,13 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       derived = derive_tolerance(error, rms, output.dtype, redraws + 1);
       if (error > errors[i]) derived.reason += "; in float32, times 2^-29";
     }
-    derive_together(given[i], true_ones[i], derived.tolerance);
+    if (forms.size() > 1) derived.reason += "; the forms of PyTorch and kernels included";
+    for (std::size_t form = 0; form < forms.size(); ++form) {
+      Tolerance limits{derived.tolerance.atol, derived.tolerance.rtol};
+      derive_together(given[form][i], true_ones[i], form == 0 ? beside_the_loop : beside_the_field,
+                      limits);
+      allow_both(derived.tolerance, limits, form == 0);
+    }
     NewTolerance found{info.name, signature.outputs[i].name, derived.tolerance, std::nullopt,
                        derived.reason};
     if (tf32 && output.dtype == DType::float32) {

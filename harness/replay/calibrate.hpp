@@ -29,6 +29,9 @@ struct Yardsticks {
 /// and rtol = 4 eps(T). A case whose stored tolerance is zero stays exact: atol = rtol = 0, and
 /// E > 0 is an error. E and the root mean square are over finite elements.
 ///
+/// The textbook loop may have a second function for the problem, prenorm_PROBLEM__field: the same
+/// in forms that round more and are as right. Then E is the larger error of both.
+///
 /// In float64 the truth is no more precise than the loop: E is the loop's error in float32, in
 /// proportion to the types' spacings, where that is larger and float32 has such values.
 ///
@@ -54,6 +57,10 @@ std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& s
                                   const Inputs& inputs, const std::vector<Scalar>& scalars,
                                   Solution& truth);
 
+/// The textbook loop's functions for a problem: itself, and prenorm_PROBLEM__field where there is
+/// one.
+std::vector<std::string> forms_of(const std::string& problem, Solution& textbook);
+
 /// The largest |actual - truth| over the elements that are finite in both; 0 if there is none.
 ///
 /// Throws std::runtime_error that names the first element where one is NaN or infinite and the
@@ -78,8 +85,9 @@ DerivedTolerance derive_rounded_tolerance(double error, DType dtype, int draws);
 
 /// Adds the limits on all elements' errors together (Tolerance::rms, bias), by the loop's answers
 /// to all draws and the exact ones, where there are enough of both and a limit tells something.
+/// `other_forms`: by how much the errors of other honest forms together may be larger.
 void derive_together(const std::vector<Tensor>& actual, const std::vector<Tensor>& exact,
-                     Tolerance& tolerance);
+                     double other_forms, Tolerance& tolerance);
 
 /// Whether a tolerance is one of derive_rounded_tolerance().
 bool allows_one_rounding(const Tolerance& tolerance, DType dtype);

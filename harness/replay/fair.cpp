@@ -2,6 +2,8 @@
 #include "replay/calibrate.hpp"
 #include "replay/replay.hpp"
 
+#include <algorithm>
+
 namespace prenorm::harness {
 namespace {
 
@@ -55,7 +57,10 @@ bool is_well_within(const std::string& problem, const Signature& signature, cons
 /// order of summation may miss it.
 bool is_fair(const std::string& problem, const Signature& signature, const LoadedCase& fresh,
              const Yardsticks& by, std::uint64_t seed, int neighbours) {
-  if (!is_well_within(problem, signature, fresh, by.textbook) ||
+  const auto is_within = [&](const std::string& form) {
+    return is_well_within(form, signature, fresh, by.textbook);
+  };
+  if (!std::ranges::all_of(forms_of(problem, by.textbook), is_within) ||
       !is_well_within(problem, signature, fresh, by.truth)) {
     return false;
   }

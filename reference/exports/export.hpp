@@ -23,7 +23,12 @@
 
 // What PRENORM_EXPORT(problem, function) makes of a component's function: in `honest` the variants
 // of the one that `plain` exports, else prenorm_PROBLEM, called as its room needs it.
+//
+// PRENORM_EXPORT_FIELD_FORMS(problem) adds, in `plain`, the variant `field`: the same loop in the
+// forms that PyTorch and published kernels compute by, for problems where these round more.
 #undef PRENORM_EXPORT
+#undef PRENORM_EXPORT_FIELD_FORMS
+#define PRENORM_EXPORT_FIELD_FORMS(problem)
 #if defined(PRENORM_HONEST_VARIANTS)
 #include "../honest/variants_of_every_problem.hpp"
 #define PRENORM_EXPORT(problem, function) PRENORM_EXPORT_VARIANTS(problem, function)
@@ -33,6 +38,10 @@
 #else
 #include "fast.hpp"
 #define PRENORM_EXPORT(problem, function) PRENORM_EXPORT_FAST(problem, function)
+#endif
+#if defined(PRENORM_PLAIN) && !defined(PRENORM_HONEST_VARIANTS)
+#undef PRENORM_EXPORT_FIELD_FORMS
+#define PRENORM_EXPORT_FIELD_FORMS(problem) PRENORM_EXPORT_FIELD(problem)
 #endif
 
 namespace prenorm {

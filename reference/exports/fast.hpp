@@ -2,7 +2,7 @@
 // where they are.
 #pragma once
 
-#include "../fast/sums.hpp"
+#include "../fast/field.hpp"
 
 #include <prenorm/prenorm.hpp>
 
@@ -71,16 +71,44 @@ void result<fast::Tensor<T>>::write(const fast::Tensor<T>& value, const prenorm_
   prefix struct prenorm::argument<std::optional<prenorm::fast::Tensor<bool>>>;
 PRENORM_ALL_TENSORS(extern template)
 
-/// As PRENORM_EXPORT of prenorm.hpp, and tells the textbook loop whether products take part in
-/// tf32. (16-bit types compute in float32 too, so the products themselves cannot tell.)
-#define PRENORM_EXPORT_FAST(problem, function)                             \
-  PRENORM_INSTANCES(template, function)                                    \
-  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) { \
-    const fast::MemoryForResult memory = memory_of_output(*call);          \
-    return detail::run<double, float, float16, bfloat16>(                  \
-        call, []<class T>(std::type_identity<T>) {                         \
-          fast::textbook::tf32_products =                                  \
-              fast::textbook::tf32_solution && std::is_same_v<T, float>;   \
-          return &function<T>;                                             \
-        });                                                                \
+namespace prenorm {
+
+/// Tells the textbook loop the element type of a call: 16-bit types compute in float32 too.
+template <class T>
+void tell_textbook() {
+  fast::textbook::tf32_products = fast::textbook::tf32_solution && std::is_same_v<T, float>;
+  fast::textbook::to_16_bits = nullptr;
+  if constexpr (sizeof(T) == 2) {
+    fast::textbook::to_16_bits = [](float value) {
+      return static_cast<float>(static_cast<T>(value));
+    };
+  }
+}
+
+/// Calls a function of the textbook loop in the forms of the field.
+inline int in_field_forms(prenorm_function function, const prenorm_call* call) {
+  fast::textbook::field_forms = true;
+  const int returned = function(call);
+  fast::textbook::field_forms = false;
+  return returned;
+}
+
+}  // namespace prenorm
+
+/// As PRENORM_EXPORT of prenorm.hpp, and tells the textbook loop the element type.
+#define PRENORM_EXPORT_FAST(problem, function)                                                \
+  PRENORM_INSTANCES(template, function)                                                       \
+  extern "C" PRENORM_API int prenorm_##problem(const prenorm_call* call) {                    \
+    const fast::MemoryForResult memory = memory_of_output(*call);                             \
+    return detail::run<double, float, float16, bfloat16>(call,                                \
+                                                         []<class T>(std::type_identity<T>) { \
+                                                           tell_textbook<T>();                \
+                                                           return &function<T>;               \
+                                                         });                                  \
+  }
+
+/// Its variant `field`.
+#define PRENORM_EXPORT_FIELD(problem)                                               \
+  extern "C" PRENORM_API int prenorm_##problem##__field(const prenorm_call* call) { \
+    return in_field_forms(prenorm_##problem, call);                                 \
   }

@@ -14,3 +14,5 @@ PRENORM_EXPORT(ffn_relu, room::ffn_relu)
 PRENORM_EXPORT(ffn_silu, room::ffn_silu)
 PRENORM_EXPORT(ffn_gelu, room::ffn_gelu)
 PRENORM_EXPORT(ffn_swiglu, room::ffn_swiglu)
+
+PRENORM_EXPORT_FIELD_FORMS(ffn_gelu)

@@ -9,3 +9,7 @@ PRENORM_COMPILED_ELSEWHERE(room::linear)
 PRENORM_EXPORT(multihead_self_attention, room::multihead_self_attention)
 PRENORM_EXPORT(multihead_self_attention_with_rope, room::multihead_self_attention_with_rope)
 PRENORM_EXPORT(multihead_self_attention_fused_qkv, room::multihead_self_attention_fused_qkv)
+
+PRENORM_EXPORT_FIELD_FORMS(multihead_self_attention)
+PRENORM_EXPORT_FIELD_FORMS(multihead_self_attention_with_rope)
+PRENORM_EXPORT_FIELD_FORMS(multihead_self_attention_fused_qkv)

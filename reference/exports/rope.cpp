@@ -5,3 +5,5 @@
 using namespace prenorm;
 
 PRENORM_EXPORT(rope, room::rope)
+
+PRENORM_EXPORT_FIELD_FORMS(rope)

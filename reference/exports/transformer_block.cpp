@@ -35,3 +35,7 @@ PRENORM_COMPILED_ELSEWHERE(room::multihead_self_attention_with_rope)
 PRENORM_EXPORT(transformer_block, room::transformer_block)
 PRENORM_EXPORT(transformer_block_post_norm, room::transformer_block_post_norm)
 PRENORM_EXPORT(transformer_block_gelu, room::transformer_block_gelu)
+
+PRENORM_EXPORT_FIELD_FORMS(transformer_block)
+PRENORM_EXPORT_FIELD_FORMS(transformer_block_post_norm)
+PRENORM_EXPORT_FIELD_FORMS(transformer_block_gelu)

@@ -41,3 +41,5 @@ PRENORM_COMPILED_ELSEWHERE(room::rmsnorm)
 PRENORM_COMPILED_ELSEWHERE(room::transformer_block)
 
 PRENORM_EXPORT(transformer_lm, room::transformer_lm)
+
+PRENORM_EXPORT_FIELD_FORMS(transformer_lm)

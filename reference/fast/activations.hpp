@@ -8,7 +8,7 @@
 #pragma once
 
 #include "elementwise.hpp"
-#include "rows.hpp"
+#include "field.hpp"
 
 namespace prenorm::fast {
 
@@ -36,7 +36,9 @@ template <class A>
 auto normal_cdf(const A& a) {
   using C = typename A::value_type;
 #if defined(PRENORM_PLAIN)
-  return (C(1) + xt::erf(a * C(0.70710678118654752440))) * C(0.5);  // step: Phi
+  return (C(1) + xt::make_lambda_xfunction([](C b) { return textbook::erf(b); },
+                                           a * C(0.70710678118654752440))) *
+         C(0.5);  // step: Phi
 #else
   // The same by erfc, without cancellation where x is far below 0.
   return fast::erfc(a * C(-0.70710678118654752440)) * C(0.5);  // step: Phi

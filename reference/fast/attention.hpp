@@ -4,6 +4,7 @@
 
 #include "batch.hpp"
 #include "elementwise.hpp"
+#include "field.hpp"
 #include "sequences.hpp"
 
 namespace prenorm::fast {
@@ -38,6 +39,11 @@ void attend(const Sequence<C>& s) {
   Memory<C> memory(n * m);
   const Matrix<C> weights{memory.data(), n, m, m};
 
+  if (is_textbook && textbook::field_forms) {
+    textbook::weights_as_in_kernels<C>(s, weights);
+    multiply<C>(weights, s.v, s.y);
+    return leave_out_hidden_values<C>(s, weights);
+  }
   multiply_transposed<C>(s.q, s.k, weights);  // step: scores
   for (std::size_t i = 0; i < n; ++i) {
     auto weight = row_view(weights.row(i), m);

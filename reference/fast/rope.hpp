@@ -6,7 +6,7 @@
 #pragma once
 
 #include "batch.hpp"
-#include "rows.hpp"
+#include "field.hpp"
 
 #include <cmath>
 #include <memory>
@@ -46,7 +46,8 @@ class Rotations {
     std::vector<double> divisor(pairs_);
     for (std::size_t k = 0; k < pairs_; ++k) {
       // step: power of theta
-      divisor[k] = std::pow(theta, 2 * static_cast<double>(k) / static_cast<double>(d_k));
+      divisor[k] =
+          textbook::power_of_theta(theta, 2 * static_cast<double>(k) / static_cast<double>(d_k));
     }
     constexpr std::size_t cost = 16;  // a cosine and a sine, in elements that are only copied
     parallel_for(positions_.size(), cost * cos_.size(), [&](std::size_t row) {

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(together_is_derived_from_what_draws_have_in_common) {
   };
   const auto derived = [&] {
     Tolerance tolerance{0x1p-6, 0x1p-5};
-    derive_together(actual, exact, tolerance);
+    derive_together(actual, exact, 1.6, tolerance);
     return tolerance;
   };
   for (int i = 0; i < 16; ++i) draw(4096, 0);
