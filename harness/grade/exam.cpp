@@ -112,29 +112,36 @@ class PublicAnswers {
   std::map<std::string, std::set<std::string>> known_;  // digests, by problem
 };
 
+/// The bound of the item in that group; nothing where it has none.
+std::optional<Tolerance> course_of(const RubricItem& item, const RubricGroup& group) {
+  if (group.precise || (item.atol == 0 && item.rtol == 0)) return std::nullopt;
+  return Tolerance{.course_atol = item.atol, .course_rtol = item.rtol};
+}
+
 /// Whether outputs of zeros miss the case's answer; asked once a case.
 class ZeroCheck {
  public:
-  bool fail(const SelectedFixture& file, const Case& info, double least) {
-    const auto [place, is_new] = known_.try_emplace(&info, false);
-    if (is_new) place->second = !info.error && look(file, info, least);
+  /// `course` as in ExamCase.
+  bool fail(const SelectedFixture& file, const Case& info, const std::optional<Tolerance>& course) {
+    const auto [place, is_new] = known_.try_emplace({&info, course.has_value()}, false);
+    if (is_new) place->second = !info.error && look(file, info, course);
     return place->second;
   }
 
  private:
-  static bool look(const SelectedFixture& file, const Case& info, double least) {
+  static bool look(const SelectedFixture& file, const Case& info,
+                   const std::optional<Tolerance>& course) {
     const std::vector<Tensor> expected = file.fixture->expected(info);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const OutputInfo& output = info.outputs[i];
-      Tolerance tolerance = output.tolerance.value_or(Tolerance{});
-      if (tolerance.atol > 0) tolerance.atol = std::max(tolerance.atol, least);
+      const Tolerance tolerance = with_course(output.tolerance.value_or(Tolerance{}), course);
       const Tensor zeros(output.dtype, output.shape);
       if (compare("", zeros, expected[i], tolerance).mismatches > 0) return true;
     }
     return false;
   }
 
-  std::map<const Case*, bool> known_;
+  std::map<std::pair<const Case*, bool>, bool> known_;
 };
 
 struct CaseOfFile {
@@ -160,7 +167,7 @@ void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& gr
     if (!group.has(file->problem, *info)) continue;
     if (group.hidden && !can_be_hidden(*info)) continue;
     can_be_drawn = true;
-    if (zeros.fail(*file, *info, item.tolerance)) return;
+    if (zeros.fail(*file, *info, course_of(item, group))) return;
   }
   const std::string where = "group '" + group.name + "': ";
   if (group.hidden && !can_be_drawn) {
@@ -284,7 +291,6 @@ std::optional<ExamCase> exam_case_of(const Exam& exam, const RubricItem& item,
   exam_case.stored = &info;
   exam_case.name = hidden ? "" : info.name;
   exam_case.hidden = hidden;
-  exam_case.tolerance = item.tolerance;
   const std::int64_t largest = largest_share(item, file.problem);
   for (const RubricGroup& group : item.groups) {
     if ((hidden && !group.hidden) || !group.has(file.problem, info)) continue;
@@ -295,6 +301,8 @@ std::optional<ExamCase> exam_case_of(const Exam& exam, const RubricItem& item,
                  group.name + "', which accept different mistakes");
     }
     exam_case.groups.push_back(group.name);
+    if (!exam_case.course) exam_case.course = course_of(item, group);
+    exam_case.precise = exam_case.precise || group.precise;
     exam_case.is_worth_most = exam_case.is_worth_most || group.share == largest;
     exam_case.accepts = std::move(accepts);
   }
@@ -377,6 +385,14 @@ constexpr double accepted_room = 4;
 constexpr double most_accepted = 0.5;
 
 }  // namespace
+
+Tolerance with_course(Tolerance tolerance, const std::optional<Tolerance>& course) {
+  if (!course) return tolerance;
+  tolerance.course_atol = course->course_atol;
+  tolerance.course_rtol = course->course_rtol;
+  tolerance.rms = tolerance.bias = std::nullopt;  // what it accepts may be off everywhere
+  return tolerance;
+}
 
 std::map<std::string, std::string> Exam::signatures() const {
   std::map<std::string, std::string> all;

@@ -127,7 +127,7 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   group.name = Reader(table, file, begin("a group")).name("name");
   const Reader reader(table, file, begin("group '" + group.name + "'"));
   reader.only({"name", "share", "hidden", "problems", "dtypes", "cases", "except", "errors",
-               "deterministic", "accepts"});
+               "deterministic", "precise", "accepts"});
   group.share = reader.share();
   group.hidden = reader.flag("hidden", true);
   group.problems = reader.words("problems");
@@ -136,6 +136,7 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   group.except = reader.words("except");
   group.errors = reader.flag("errors", false);
   group.deterministic = reader.flag("deterministic", false);
+  group.precise = reader.flag("precise", false);
   group.accepts = reader.words("accepts");
   for (const std::string& mistake : group.accepts) {
     if (std::ranges::count(mistake, '/') != 1) {
@@ -171,9 +172,10 @@ RubricItem read_item(const toml::table& table, const fs::path& file,
   item.name = Reader(table, file, "an item").name("name");
   const std::string where = "item '" + item.name + "'";
   const Reader reader(table, file, where);
-  reader.only({"name", "problems", "points", "tolerance", "groups"});
-  item.tolerance = reader.number("tolerance", most_tolerance,
-                                 fmt::format("a number above 0, up to {}", most_tolerance));
+  reader.only({"name", "problems", "points", "atol", "rtol", "groups"});
+  const std::string wanted = fmt::format("a number above 0, up to {}", most_tolerance);
+  item.atol = reader.number("atol", most_tolerance, wanted);
+  item.rtol = reader.number("rtol", most_tolerance, wanted);
   item.points = reader.number("points", most_points, "a number above 0");
   if (item.points == 0) reader.refuse("needs points");
   item.problems = reader.words("problems");
