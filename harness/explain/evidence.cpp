@@ -25,7 +25,7 @@ constexpr double most_excused = 0.05;
 /// numbers where it gives larger ones. An exact case stays exact.
 Tolerance tolerance_at(const Tensor& mistaken, const Tensor& truth, const OutputInfo& output) {
   Tolerance tolerance = output.tolerance.value_or(Tolerance{});
-  tolerance.course_atol = tolerance.course_rtol = 0;
+  tolerance.wide_atol = tolerance.wide_rtol = 0;
   if (tolerance.atol == 0) return tolerance;
   const double size = root_mean_square(mistaken, output.dtype);
   const double wanted = root_mean_square(truth, output.dtype);
@@ -50,17 +50,9 @@ void allow_nan_rows(const Tensor& outputs, Tensor& mistaken) {
   }
 }
 
-/// The error of the worst element over what rounding explains; infinite where it is not finite, or
-/// the output must be exact; 0 where no element is beyond.
+/// How far an output is beyond what rounding explains: OutputReport::times_allowed().
 double times_rounding(const Tensor& output, const Tensor& truth, const Tolerance& tolerance) {
-  double times = 0;
-  for (std::int64_t i = 0; i < output.size(); ++i) {
-    const double y = output.at(i), e = truth.at(i);
-    if (compare_element(output.dtype, y, e, {tolerance.atol, tolerance.rtol}).passes) continue;
-    const double here = std::fabs(y - e) / tolerance.rounding(e);
-    times = std::isfinite(here) ? std::max(times, here) : INFINITY;
-  }
-  return times;
+  return compare("", output, truth, {tolerance.atol, tolerance.rtol}).times_allowed();
 }
 
 /// Too little to tell a mistake by its size.
@@ -173,8 +165,8 @@ bool fails_clearly(const std::vector<Tensor>& mistaken, const LoadedCase& loaded
     Tolerance wide = loaded.info.outputs[i].tolerance.value_or(Tolerance{});
     wide.atol *= clearly;
     wide.rtol *= clearly;
-    wide.course_atol *= clearly;
-    wide.course_rtol *= clearly;
+    wide.wide_atol *= clearly;
+    wide.wide_rtol *= clearly;
     if (compare("", mistaken[i], loaded.expected[i], wide).mismatches > 0) return true;
   }
   return false;

@@ -112,36 +112,34 @@ class PublicAnswers {
   std::map<std::string, std::set<std::string>> known_;  // digests, by problem
 };
 
-/// The bound of the item in that group; nothing where it has none.
-std::optional<Tolerance> course_of(const RubricItem& item, const RubricGroup& group) {
-  if (group.precise || (item.atol == 0 && item.rtol == 0)) return std::nullopt;
-  return Tolerance{.course_atol = item.atol, .course_rtol = item.rtol};
+Widening widening_of(const RubricItem& item, const RubricGroup& group) {
+  if (group.within > 0) return {.times = group.within};
+  return {.atol = item.atol, .rtol = item.rtol};
 }
 
 /// Whether outputs of zeros miss the case's answer; asked once a case.
 class ZeroCheck {
  public:
-  /// `course` as in ExamCase.
-  bool fail(const SelectedFixture& file, const Case& info, const std::optional<Tolerance>& course) {
-    const auto [place, is_new] = known_.try_emplace({&info, course.has_value()}, false);
-    if (is_new) place->second = !info.error && look(file, info, course);
+  bool fail(const SelectedFixture& file, const Case& info, const RubricItem& item,
+            const RubricGroup& group) {
+    const auto [place, is_new] = known_.try_emplace({&info, group.within}, false);
+    if (is_new) place->second = !info.error && look(file, info, widening_of(item, group));
     return place->second;
   }
 
  private:
-  static bool look(const SelectedFixture& file, const Case& info,
-                   const std::optional<Tolerance>& course) {
+  static bool look(const SelectedFixture& file, const Case& info, const Widening& widening) {
     const std::vector<Tensor> expected = file.fixture->expected(info);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const OutputInfo& output = info.outputs[i];
-      const Tolerance tolerance = with_course(output.tolerance.value_or(Tolerance{}), course);
+      const Tolerance tolerance = widening.of(output.tolerance.value_or(Tolerance{}));
       const Tensor zeros(output.dtype, output.shape);
       if (compare("", zeros, expected[i], tolerance).mismatches > 0) return true;
     }
     return false;
   }
 
-  std::map<std::pair<const Case*, bool>, bool> known_;
+  std::map<std::pair<const Case*, double>, bool> known_;  // by RubricGroup::within
 };
 
 struct CaseOfFile {
@@ -167,7 +165,7 @@ void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& gr
     if (!group.has(file->problem, *info)) continue;
     if (group.hidden && !can_be_hidden(*info)) continue;
     can_be_drawn = true;
-    if (zeros.fail(*file, *info, course_of(item, group))) return;
+    if (zeros.fail(*file, *info, item, group)) return;
   }
   const std::string where = "group '" + group.name + "': ";
   if (group.hidden && !can_be_drawn) {
@@ -292,6 +290,7 @@ std::optional<ExamCase> exam_case_of(const Exam& exam, const RubricItem& item,
   exam_case.name = hidden ? "" : info.name;
   exam_case.hidden = hidden;
   const std::int64_t largest = largest_share(item, file.problem);
+  bool by_course = false;
   for (const RubricGroup& group : item.groups) {
     if ((hidden && !group.hidden) || !group.has(file.problem, info)) continue;
     Words accepts = accepted_by(group, file.problem);
@@ -301,8 +300,16 @@ std::optional<ExamCase> exam_case_of(const Exam& exam, const RubricItem& item,
                  group.name + "', which accept different mistakes");
     }
     exam_case.groups.push_back(group.name);
-    if (!exam_case.course) exam_case.course = course_of(item, group);
-    exam_case.precise = exam_case.precise || group.precise;
+    const Widening here = widening_of(item, group);
+    Widening& all = exam_case.widening;
+    all = {std::max(all.atol, here.atol), std::max(all.rtol, here.rtol),
+           std::max(all.times, here.times)};
+    by_course = by_course || group.within == 0;
+    if (by_course && all.times > 1) {
+      refuse(exam.rubric, item,
+             "the case " + info.name + " is in the groups '" + exam_case.groups.front() +
+                 "' and '" + group.name + "': only one of them has within, and that above 1");
+    }
     exam_case.is_worth_most = exam_case.is_worth_most || group.share == largest;
     exam_case.accepts = std::move(accepts);
   }
@@ -386,11 +393,11 @@ constexpr double most_accepted = 0.5;
 
 }  // namespace
 
-Tolerance with_course(Tolerance tolerance, const std::optional<Tolerance>& course) {
-  if (!course) return tolerance;
-  tolerance.course_atol = course->course_atol;
-  tolerance.course_rtol = course->course_rtol;
-  tolerance.rms = tolerance.bias = std::nullopt;  // what it accepts may be off everywhere
+Tolerance Widening::of(Tolerance tolerance) const {
+  if (!any()) return tolerance;
+  tolerance.wide_atol = times > 1 ? times * tolerance.atol : atol;
+  tolerance.wide_rtol = times > 1 ? times * tolerance.rtol : rtol;
+  tolerance.rms = tolerance.bias = std::nullopt;  // what is accepted may be off everywhere
   return tolerance;
 }
 

@@ -12,6 +12,15 @@
 
 namespace prenorm::harness {
 
+/// What is accepted besides a case's tolerance: a course's bound, or so many times the tolerance.
+struct Widening {
+  double atol = 0, rtol = 0;
+  double times = 1;
+
+  bool any() const { return atol > 0 || rtol > 0 || times > 1; }
+  Tolerance of(Tolerance tolerance) const;
+};
+
 /// One case to be asked.
 struct ExamCase {
   const SelectedFixture* file = nullptr;
@@ -21,14 +30,9 @@ struct ExamCase {
   bool is_worth_most = false;        // is in the group that is worth the most of its problem's
   std::vector<std::string> groups;   // that count it, in the rubric's order
   std::vector<std::string> accepts;  // globs of known mistakes, "float32_*", that it forgives
-  /// The item's bound, which an element's is at least; nothing where only precise groups count it.
-  std::optional<Tolerance> course;
-  bool precise = false;    // is in a group that counts it only without that
-  bool is_public = false;  // a shipped fixture has its answer: anybody can copy it
+  Widening widening;                 // by the widest of these groups
+  bool is_public = false;            // a shipped fixture has its answer: anybody can copy it
 };
-
-/// The tolerance where the course's bound, if there is one, is accepted as well.
-Tolerance with_course(Tolerance tolerance, const std::optional<Tolerance>& course);
 
 /// All that is asked of one problem.
 struct ExamPart {

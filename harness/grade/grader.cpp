@@ -199,7 +199,7 @@ std::string Grader::exam_digest() const {
       }
       digest.add(group.errors ? "errors" : "answers");
       digest.add(group.deterministic ? "same bits" : "any bits");
-      digest.add(group.precise ? "precise" : "as the course accepts");
+      digest.add(fmt::format("within {}", group.within));
     }
   }
   for (const SelectedFixture& file : exam_.files) digest.add(file.problem).add_file(file.path);

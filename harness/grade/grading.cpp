@@ -134,21 +134,19 @@ double earned_points(const GradedItem& item) {
 
 /// What a group may ask of a case besides that it passes.
 struct Demand {
-  bool RubricGroup::*made;
-  bool (*met)(const GradedCase&);
+  bool (*met)(const GradedCase&, const RubricGroup&);
   std::string_view unmet;
 };
 constexpr std::array demands{
-    Demand{&RubricGroup::deterministic, is_repeatable,
+    Demand{[](const GradedCase& graded, const RubricGroup& group) {
+             return !group.deterministic || is_repeatable(graded);
+           },
            "two calls with the same inputs gave other bits"},
-    Demand{&RubricGroup::precise, [](const GradedCase& graded) { return graded.precise; },
+    Demand{[](const GradedCase& graded, const RubricGroup& group) {
+             return group.within == 0 || graded.times_tolerance <= group.within;
+           },
            "numbers are off by more than rounding, and by less than the course's tests allow"},
 };
-
-bool meets_demands(const GradedCase& graded, const RubricGroup& group) {
-  return std::ranges::all_of(
-      demands, [&](const Demand& demand) { return !(group.*demand.made) || demand.met(graded); });
-}
 
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
 /// these must be of a case that is not public in each of the group's problems. (Some answers, of no
@@ -160,7 +158,10 @@ void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran
     const RubricGroup& rules = *std::ranges::find(asked.groups, group.name, &RubricGroup::name);
     for (const GradedCase& graded : item.cases) {
       if (!graded.is_in(group.name)) continue;
-      const bool counts = graded.result.status == Status::passed && meets_demands(graded, rules);
+      const bool counts = graded.result.status == Status::passed &&
+                          std::ranges::all_of(demands, [&](const Demand& demand) {
+                            return demand.met(graded, rules);
+                          });
       if (!counts) failing.push_back(&graded);
       const std::int64_t passed = counts ? 1 : 0;
       ++(graded.hidden ? group.hidden_total : group.total);
@@ -178,9 +179,9 @@ void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran
 /// "linear: in 5 cases that passed, ...": where that costs points; with one of them.
 std::string note_of(const Demand& demand, const GradedItem& item, const RubricItem& asked) {
   const auto costs = [&](const GradedCase& graded) {
-    return graded.result.status == Status::passed && !demand.met(graded) &&
+    return graded.result.status == Status::passed &&
            std::ranges::any_of(asked.groups, [&](const RubricGroup& group) {
-             return group.*demand.made && graded.is_in(group.name);
+             return graded.is_in(group.name) && !demand.met(graded, group);
            });
   };
   const auto some = std::ranges::count_if(item.cases, costs);

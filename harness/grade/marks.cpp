@@ -8,6 +8,7 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace prenorm::harness {
 
@@ -84,10 +85,8 @@ Tolerance Marker::accepting(Tolerance tolerance, std::size_t number, std::size_t
   return tolerance;
 }
 
-std::string Marker::imprecise(std::size_t number, const LoadedCase& loaded,
-                              const std::vector<Tensor>& outputs) const {
-  const ExamCase& exam_case = part_.cases[number];
-  if (!exam_case.precise || !exam_case.course || loaded.info.error) return "";
+Result Marker::precisely(std::size_t number, const LoadedCase& loaded,
+                         const std::vector<Tensor>& outputs) const {
   std::vector<Tolerance> allowed;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const OutputInfo& output = info(number).outputs[i];
@@ -96,7 +95,7 @@ std::string Marker::imprecise(std::size_t number, const LoadedCase& loaded,
   }
   Result result = ended(Status::passed, "");
   compare_outputs(*evidence_.signature, loaded.expected, allowed, outputs, result);
-  return result.message;
+  return result;
 }
 
 LoadedCase Marker::load(std::size_t number) const {
@@ -107,7 +106,7 @@ LoadedCase Marker::load(std::size_t number) const {
     OutputInfo& output = loaded.info.outputs[i];
     for (std::optional<Tolerance>* tolerance : {&output.tolerance, &output.tolerance_tf32}) {
       if (!*tolerance) continue;
-      **tolerance = with_course(accepting(**tolerance, number, i), exam_case.course);
+      **tolerance = exam_case.widening.of(accepting(**tolerance, number, i));
     }
   }
   return loaded;
@@ -132,14 +131,19 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
                  std::vector<Tensor> outputs) {
   const ExamCase& exam_case = part_.cases[number];
   GradedCase& marked = marks_.cases[number];
-  std::string beyond;
-  if (result.status == Status::passed) beyond = imprecise(number, loaded, outputs);
-  if (!beyond.empty()) {
-    result.message +=
-        (result.message.empty() ? "" : "; ") + std::string("beyond rounding: ") + beyond;
+  double times = 0;
+  if (result.status == Status::passed && !loaded.info.error && exam_case.widening.any()) {
+    const Result precise = precisely(number, loaded, outputs);
+    for (const OutputReport& output : precise.outputs) {
+      times = std::max(times, output.times_allowed());
+    }
+    if (!precise.message.empty()) {
+      result.message += (result.message.empty() ? "" : "; ") +
+                        fmt::format("beyond rounding: {}", precise.message);
+    }
   }
   marked = graded(exam_case, loaded.info, result, exam_, submission_);
-  marked.precise = beyond.empty();
+  marked.times_tolerance = times;
   add_case(evidence_, number, loaded, result, std::move(outputs), exam_case.stored->work(),
            exam_case.hidden ? nullptr : &marked.told);  // what hidden cases look like is secret
 }

@@ -50,8 +50,8 @@ class Marker {
   const Case& info(std::size_t number) const;
   /// Computes by how much the mistakes that the case accepts widen its tolerances.
   void accept(std::size_t number, Solution& mistakes);
-  /// The case's data: read, or as they were drawn; with the tolerances that it is judged by, those
-  /// of groups that are not precise where it is in one.
+  /// The case's data: read, or as they were drawn; with the tolerances that it is judged by, which
+  /// are those of the widest of its groups.
   LoadedCase load(std::size_t number) const;
 
   /// The result of a case, with the outputs that were compared (none where there are none).
@@ -80,9 +80,10 @@ class Marker {
  private:
   /// The tolerance of one of the case's outputs, wider by the mistakes that it accepts.
   Tolerance accepting(Tolerance tolerance, std::size_t number, std::size_t output) const;
-  /// Without the course's bound, what is beyond it in a case that passed with it; or empty.
-  std::string imprecise(std::size_t number, const LoadedCase& loaded,
-                        const std::vector<Tensor>& outputs) const;
+  /// Compares the outputs of a case that passed once more, without what the rubric accepts besides
+  /// its tolerance.
+  Result precisely(std::size_t number, const LoadedCase& loaded,
+                   const std::vector<Tensor>& outputs) const;
 
   const Exam& exam_;
   const ExamPart& part_;

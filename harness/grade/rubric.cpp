@@ -16,6 +16,7 @@ using Words = std::vector<std::string>;
 constexpr std::int64_t most_shares = 1000;
 constexpr double most_points = 1e6;
 constexpr double most_tolerance = 1e-2;
+constexpr double most_times = 100;
 constexpr std::size_t longest_word = 80;
 
 fs::path shipped_folder() { return home() / "share" / "prenorm" / "fixtures" / "rubrics"; }
@@ -127,7 +128,7 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   group.name = Reader(table, file, begin("a group")).name("name");
   const Reader reader(table, file, begin("group '" + group.name + "'"));
   reader.only({"name", "share", "hidden", "problems", "dtypes", "cases", "except", "errors",
-               "deterministic", "precise", "accepts"});
+               "deterministic", "within", "accepts"});
   group.share = reader.share();
   group.hidden = reader.flag("hidden", true);
   group.problems = reader.words("problems");
@@ -136,7 +137,9 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   group.except = reader.words("except");
   group.errors = reader.flag("errors", false);
   group.deterministic = reader.flag("deterministic", false);
-  group.precise = reader.flag("precise", false);
+  const std::string from_1 = fmt::format("a number from 1 to {}", most_times);
+  group.within = reader.number("within", most_times, from_1);
+  if (group.within > 0 && group.within < 1) reader.refuse("within must be " + from_1);
   group.accepts = reader.words("accepts");
   for (const std::string& mistake : group.accepts) {
     if (std::ranges::count(mistake, '/') != 1) {

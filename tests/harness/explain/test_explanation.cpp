@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(hardly_beyond_rounding_is_no_mistake) {
   BOOST_TEST(agrees(2, 2.2));
   BOOST_TEST(agrees(8, 8.9));
   // A course's bound is no rounding.
-  loaded.info.outputs[0].tolerance->course_atol = 1e-3;
+  loaded.info.outputs[0].tolerance->wide_atol = 1e-3;
   BOOST_TEST(beyond_rounding({off_by(1.5)}, loaded).value_or(0) == 1.5,
              boost::test_tools::tolerance(1e-6));
   loaded.info.outputs[0].tolerance = Tolerance{};  // exact

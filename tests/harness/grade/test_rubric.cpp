@@ -60,11 +60,11 @@ BOOST_AUTO_TEST_CASE(what_a_course_passes_is_most_of_its_rubric) {
           all += group.share;
           if (group.name.starts_with("as the course calls it")) {
             course += group.share;
-            BOOST_TEST(!group.precise);
+            BOOST_TEST(group.within == 0);
           }
           if (group.name == "precise") {
             precise += group.share;
-            BOOST_TEST(group.precise);
+            BOOST_TEST(group.within == 1);
           }
         }
         BOOST_TEST(all == 100);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
            "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\natol = 1e-6\nrtol = "
            "1e-4\n[[items.groups]]\nname = 'g'\n"
            "share = 3\nhidden = false\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
-           "except = ['*_y']\ndeterministic = true\nprecise = true\naccepts = ['b/wrong_*']\n");
+           "except = ['*_y']\ndeterministic = true\nwithin = 4\naccepts = ['b/wrong_*']\n");
   BOOST_TEST(rubric.title == "T");
   BOOST_TEST(rubric.adapters == "a.toml");
   BOOST_TEST(rubric.forbidden == std::vector<std::string>{"cblas_*"});
@@ -99,8 +99,8 @@ BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   BOOST_TEST(rubric.items.at(0).groups.at(0).hidden);
   BOOST_TEST(own.deterministic);
   BOOST_TEST(!rubric.items.at(0).groups.at(0).deterministic);
-  BOOST_TEST(own.precise);
-  BOOST_TEST(!rubric.items.at(0).groups.at(0).precise);
+  BOOST_TEST(own.within == 4);
+  BOOST_TEST(rubric.items.at(0).groups.at(0).within == 0);
   BOOST_TEST(rubric.items.at(1).atol == 1e-6);
   BOOST_TEST(rubric.items.at(1).rtol == 1e-4);
   BOOST_TEST(rubric.items.at(0).atol == 0);
@@ -152,7 +152,10 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
     expect(head + group + item + bound + "\n", "tol must be a number above 0, up to 0.01");
   }
   expect(head + group + item + "tolerance = 1e-5\n", "no key 'tolerance' is known here");
-  expect(head + group + "precise = 1\n" + item, "precise must be true or false");
+  for (const char* times : {"0.5", "0", "101", "true"}) {
+    expect(head + group + "within = " + times + "\n" + item,
+           "within must be a number from 1 to 100");
+  }
   expect(head + group + "[[items]]\nname = 'o'\nproblems = []\npoints = 1\n", "needs problems");
   expect(head + group + item + "[[items.groups]]\nname = 'g'\nproblems = ['sofmax']\n",
          "group 'g': no problem 'sofmax' in the item (did you mean 'softmax'?)");
