@@ -139,7 +139,7 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
     }
     if (!precise.message.empty()) {
       result.message += (result.message.empty() ? "" : "; ") +
-                        fmt::format("beyond rounding: {}", precise.message);
+                        fmt::format("beyond rounding, by {:.3g} times: {}", times, precise.message);
     }
   }
   marked = graded(exam_case, loaded.info, result, exam_, submission_);

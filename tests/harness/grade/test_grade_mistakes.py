@@ -145,7 +145,7 @@ def test_what_a_course_allows_costs_the_precise_group_alone(grade, library, tmp_
 
     item, lost, [note] = graded("atol = 1e-6\nrtol = 1e-4\n", "--seed", "4")
     assert lost == {"precise", "eps"} and item["earned"] == 8
-    assert note.startswith("rmsnorm: in ") and " beyond rounding: y: " in note, note
+    assert note.startswith("rmsnorm: in ") and " beyond rounding, by " in note, note
     assert [d["mistake"] for d in item["diagnoses"]] == ["eps_outside_root"]
     assert graded("atol = 1e-6\n", "--no-hidden")[1:] == ({"course", "precise", "eps"}, [])
     assert graded("", "--no-hidden")[1:] == ({"course", "precise", "eps"}, [])
