@@ -54,8 +54,8 @@ std::vector<CauseText> causes_of(const std::string& problem, std::span<const Dia
 /// The same as lines of text.
 std::vector<std::string> cause_lines(const std::vector<CauseText>& causes);
 
-/// Failing cases among those asked; `close`: those whose numbers are off by no more than rounding
-/// in a narrower type makes.
+/// Failing cases among those asked, but for those that are hardly beyond rounding; `close`: those
+/// whose numbers are off by no more than rounding in a narrower type makes.
 struct Failed {
   std::int64_t failed = 0, asked = 0, close = 0;
 };

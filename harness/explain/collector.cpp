@@ -101,13 +101,14 @@ std::optional<LoadedCase> with_batch_axes(const Signature& signature, const Load
 
 /// A rule in sizes for what no mistake explains, of the types in which something is wrong; cases
 /// without elements pass whatever is wrong.
-std::optional<std::string> unexplained_rule(const Evidence& evidence, const Causes& causes) {
+std::optional<std::string> unexplained_rule(const Evidence& evidence,
+                                            const std::vector<std::size_t>& unexplained) {
   if (!evidence.shown) return std::nullopt;
   std::vector<const Case*> passing, failing;
   std::set<DType> types;
-  for (std::size_t i = 0; i < evidence.wrong.size(); ++i) {
+  for (const std::size_t i : unexplained) {
     const Case* info = evidence.shown(evidence.wrong[i].number);
-    if (info == nullptr || causes.cause_of[i] != Causes::none) continue;
+    if (info == nullptr) continue;
     failing.push_back(info);
     types.insert(info->dtype());
   }
@@ -117,6 +118,29 @@ std::optional<std::string> unexplained_rule(const Evidence& evidence, const Caus
     passing.push_back(info);
   }
   return rule_in_sizes(passing, failing, *evidence.signature);
+}
+
+/// Of the wrong cases at these places, which no mistake explains, takes those that are hardly
+/// beyond rounding: that is all that there is to tell of them.
+std::optional<Property> take_beyond_rounding(const Evidence& evidence,
+                                             std::vector<std::size_t>& unexplained) {
+  Property told{evidence.problem, "", 0, 0};
+  double most = 0;
+  std::erase_if(unexplained, [&](std::size_t i) {
+    const Evidence::Wrong& wrong = evidence.wrong[i];
+    if (wrong.outputs.empty()) return false;
+    const auto times = beyond_rounding(wrong.outputs, evidence.load(wrong.number));
+    if (wrong.text != nullptr) {  // what hidden cases look like is secret
+      ++told.of;
+      told.holds += times ? 1 : 0;
+      most = std::max(most, times.value_or(0));
+    }
+    return times.has_value();
+  });
+  if (told.holds == 0) return std::nullopt;
+  told.sentence = fmt::format("beyond rounding, by {}{:.3g} times the tolerance",
+                              told.holds > 1 ? "up to " : "", most);
+  return told;
 }
 
 }  // namespace
@@ -143,11 +167,11 @@ Reasons reasons_of(Evidence& evidence, Solution* mistakes, Solution* truth, bool
   bool compared = false;
   for (std::size_t i = 0; i < evidence.wrong.size(); ++i) {
     compared = compared || !evidence.wrong[i].outputs.empty();
+    if (causes.cause_of[i] == Causes::none) unexplained.push_back(i);
     FailureText* text = evidence.wrong[i].text;
     if (text == nullptr) continue;
     text->cause = causes.cause_of[i];
     const bool explained = text->cause != Causes::none;
-    if (!explained) unexplained.push_back(i);
     if (!pictures || pictured++ >= most_pictured) continue;
     const Diagnosis* cause = explained ? &causes.diagnoses[text->cause] : nullptr;
     text->errors = pictures_of(evidence, evidence.wrong[i], cause, mistakes);
@@ -155,17 +179,20 @@ Reasons reasons_of(Evidence& evidence, Solution* mistakes, Solution* truth, bool
   Reasons reasons;
   reasons.diagnoses = std::move(causes.diagnoses);
   reasons.undiagnosed = compared && reasons.diagnoses.empty();
-  for (std::size_t i = 0; i < evidence.wrong.size(); ++i) {
+  std::optional<Property> little = take_beyond_rounding(evidence, unexplained);
+  for (const std::size_t i : unexplained) {
     const std::vector<Tensor>& outputs = evidence.wrong[i].outputs;
-    if (outputs.empty() || causes.cause_of[i] != Causes::none) continue;
+    if (outputs.empty()) continue;
     if (!reasons.unexplained || outputs.front().dtype == DType::float32) {
       reasons.unexplained = outputs.front().dtype;
     }
   }
+  std::erase_if(unexplained, [&](std::size_t i) { return evidence.wrong[i].text == nullptr; });
   if (truth != nullptr) reasons.properties = properties(evidence, unexplained, *truth);
-  if (const auto rule = unexplained_rule(evidence, causes)) {
+  if (const auto rule = unexplained_rule(evidence, unexplained)) {
     reasons.properties.insert(reasons.properties.begin(), {evidence.problem, *rule, 1, 1});
   }
+  if (little) reasons.properties.insert(reasons.properties.begin(), std::move(*little));
   return reasons;
 }
 

@@ -38,6 +38,10 @@ struct Exhibit {
 std::vector<Tensor> outputs_of(const std::string& function, const Signature& signature,
                                const LoadedCase& loaded, Solution& solution);
 
+/// The error of the worst element over what rounding explains, where that is more than 1 and at
+/// most 4: too little to tell a mistake by its size. A course's bound is not looked at.
+std::optional<double> beyond_rounding(const std::vector<Tensor>& outputs, const LoadedCase& loaded);
+
 /// What a solution may be off by besides its mistake, as honest code is: 4 times what a deviation
 /// that honest code may have makes of the case.
 class Leeway {
@@ -85,9 +89,10 @@ struct Causes {
 ///
 /// A mistake explains a case where the outputs are its own, up to the case's tolerance at the size
 /// of the mistake's numbers, and nearer to them than to the truth, which the mistake misses itself.
-/// What honest code may do besides is allowed: NaN where all keys are hidden, angles in float32 (by
-/// the words' `honest`). A mistake that clearly fails a case which has passed, of a type in which
-/// it would explain others, is none.
+/// Outputs that are hardly beyond rounding must be four times nearer to the mistake's. What honest
+/// code may do besides is allowed: NaN where all keys are hidden, angles in float32 (by the words'
+/// `honest`). A mistake that clearly fails a case which has passed, of a type in which it would
+/// explain others, is none.
 ///
 /// The work is limited: where many large cases are wrong, the small ones decide.
 Causes diagnose(const Evidence& evidence, Solution& mistakes);

@@ -25,7 +25,7 @@ constexpr int no_number = colours;
 double ratio(double actual, double expected, const ElementReport& judged,
              const Tolerance& tolerance) {
   if (!std::isfinite(actual) || !std::isfinite(expected)) return judged.ulps;  // 0, or infinite
-  const double bound = tolerance.atol + tolerance.rtol * std::fabs(expected);
+  const double bound = tolerance.bound(expected);
   if (bound > 0) return std::fabs(actual - expected) / bound;
   return judged.passes ? 0 : std::numeric_limits<double>::infinity();
 }

@@ -13,8 +13,9 @@ namespace {
 /// A mistake "clearly fails" a case where an element misses its bound by more than this factor:
 /// beside the tolerance another order of summation may pass where the mistake's own does not.
 constexpr double clearly = 4;
-/// The outputs must be this many times nearer to the mistake's than to the truth.
-constexpr double nearer = 2;
+/// The outputs must be this many times nearer to the mistake's than to the truth: more where
+/// they are near to both.
+constexpr double nearer = 2, much_nearer = 4;
 /// Other forms of a deviation round otherwise than ours.
 constexpr double room = 4;
 /// Of the truth's root mean square: larger deviations would excuse everything.
@@ -24,6 +25,7 @@ constexpr double most_excused = 0.05;
 /// numbers where it gives larger ones. An exact case stays exact.
 Tolerance tolerance_at(const Tensor& mistaken, const Tensor& truth, const OutputInfo& output) {
   Tolerance tolerance = output.tolerance.value_or(Tolerance{});
+  tolerance.wide_atol = tolerance.wide_rtol = 0;
   if (tolerance.atol == 0) return tolerance;
   const double size = root_mean_square(mistaken, output.dtype);
   const double wanted = root_mean_square(truth, output.dtype);
@@ -48,6 +50,14 @@ void allow_nan_rows(const Tensor& outputs, Tensor& mistaken) {
   }
 }
 
+/// How far an output is beyond what rounding explains: OutputReport::times_allowed().
+double times_rounding(const Tensor& output, const Tensor& truth, const Tolerance& tolerance) {
+  return compare("", output, truth, {tolerance.atol, tolerance.rtol}).times_allowed();
+}
+
+/// Too little to tell a mistake by its size.
+bool is_little(double times) { return times > 1 && times <= clearly; }
+
 /// How far the outputs are from the mistake's and from the truth, where all are finite.
 struct Distances {
   double to_mistake = 0, to_truth = 0;
@@ -69,7 +79,7 @@ Distances measure(const Tensor& outputs, const Tensor& mistaken, const Tensor& t
       far.differing += is_truth(m) ? 0 : 1;
       continue;
     }
-    const double allowed = tolerance.atol + tolerance.rtol * std::fabs(e) + leeway;
+    const double allowed = tolerance.bound(e) + leeway;
     far.differing += std::fabs(m - e) > allowed ? 1 : 0;
     if (!std::isfinite(y)) continue;
     far.to_mistake = std::max(far.to_mistake, std::fabs(y - m));
@@ -85,6 +95,16 @@ std::vector<Tensor> outputs_of(const std::string& function, const Signature& sig
   Outcome outcome = solution.call(call_of(function, signature, loaded.inputs, loaded.info));
   if (outcome.status != Status::passed) return {};
   return std::move(outcome.outputs);
+}
+
+std::optional<double> beyond_rounding(const std::vector<Tensor>& outputs,
+                                      const LoadedCase& loaded) {
+  double worst = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Tolerance tolerance = loaded.info.outputs[i].tolerance.value_or(Tolerance{});
+    worst = std::max(worst, times_rounding(outputs[i], loaded.expected[i], tolerance));
+  }
+  return is_little(worst) ? std::optional(worst) : std::nullopt;
 }
 
 void Leeway::add(const std::vector<Tensor>& deviating, const std::vector<Tensor>& truth) {
@@ -122,7 +142,9 @@ std::optional<double> agreement(const std::vector<Tensor>& outputs,
     if (own.passes()) continue;
     const Distances far = measure(outputs[i], wide, truth, given, leeway.of(i));
     misses = misses || far.differing > 0 || own.mismatches == 0;
-    is_nearer = is_nearer || far.misplaced || nearer * far.to_mistake < far.to_truth;
+    const bool little = is_little(times_rounding(outputs[i], truth, given));
+    const double times = little ? much_nearer : nearer;
+    is_nearer = is_nearer || far.misplaced || times * far.to_mistake < far.to_truth;
     distance += far.to_mistake / (tolerance.atol > 0 ? tolerance.atol : 1);
   }
   if (!misses || !is_nearer) return std::nullopt;
@@ -143,6 +165,8 @@ bool fails_clearly(const std::vector<Tensor>& mistaken, const LoadedCase& loaded
     Tolerance wide = loaded.info.outputs[i].tolerance.value_or(Tolerance{});
     wide.atol *= clearly;
     wide.rtol *= clearly;
+    wide.wide_atol *= clearly;
+    wide.wide_rtol *= clearly;
     if (compare("", mistaken[i], loaded.expected[i], wide).mismatches > 0) return true;
   }
   return false;

@@ -42,9 +42,7 @@ std::vector<std::int64_t> elements_of(const Tensor& got, const Tensor& expected,
   const auto badness = [&](std::int64_t i) {
     if (compare_element(got.dtype, got.at(i), expected.at(i), tolerance).passes) return -1.0;
     const double error = std::fabs(got.at(i) - expected.at(i));
-    return std::isfinite(error)
-               ? error / (tolerance.atol + tolerance.rtol * std::fabs(expected.at(i)))
-               : INFINITY;
+    return std::isfinite(error) ? error / tolerance.bound(expected.at(i)) : INFINITY;
   };
   std::vector<std::pair<double, std::int64_t>> worst;
   for (const std::int64_t i : all) {

@@ -36,7 +36,7 @@ struct Seen {
   }
   bool agrees(double a, double b) const {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-    return a == b || std::fabs(a - b) <= 4 * (tolerance.atol + tolerance.rtol * std::fabs(b));
+    return a == b || std::fabs(a - b) <= 4 * tolerance.rounding(b);
   }
   bool all_finite() const {
     for (std::int64_t i = 0; i < y.size(); ++i) {

@@ -112,29 +112,34 @@ class PublicAnswers {
   std::map<std::string, std::set<std::string>> known_;  // digests, by problem
 };
 
+Widening widening_of(const RubricItem& item, const RubricGroup& group) {
+  if (group.within > 0) return {.times = group.within};
+  return {.atol = item.atol, .rtol = item.rtol};
+}
+
 /// Whether outputs of zeros miss the case's answer; asked once a case.
 class ZeroCheck {
  public:
-  bool fail(const SelectedFixture& file, const Case& info, double least) {
-    const auto [place, is_new] = known_.try_emplace(&info, false);
-    if (is_new) place->second = !info.error && look(file, info, least);
+  bool fail(const SelectedFixture& file, const Case& info, const RubricItem& item,
+            const RubricGroup& group) {
+    const auto [place, is_new] = known_.try_emplace({&info, group.within}, false);
+    if (is_new) place->second = !info.error && look(file, info, widening_of(item, group));
     return place->second;
   }
 
  private:
-  static bool look(const SelectedFixture& file, const Case& info, double least) {
+  static bool look(const SelectedFixture& file, const Case& info, const Widening& widening) {
     const std::vector<Tensor> expected = file.fixture->expected(info);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const OutputInfo& output = info.outputs[i];
-      Tolerance tolerance = output.tolerance.value_or(Tolerance{});
-      if (tolerance.atol > 0) tolerance.atol = std::max(tolerance.atol, least);
+      const Tolerance tolerance = widening.of(output.tolerance.value_or(Tolerance{}));
       const Tensor zeros(output.dtype, output.shape);
       if (compare("", zeros, expected[i], tolerance).mismatches > 0) return true;
     }
     return false;
   }
 
-  std::map<const Case*, bool> known_;
+  std::map<std::pair<const Case*, double>, bool> known_;  // by RubricGroup::within
 };
 
 struct CaseOfFile {
@@ -160,7 +165,7 @@ void check_group(const Exam& exam, const RubricItem& item, const RubricGroup& gr
     if (!group.has(file->problem, *info)) continue;
     if (group.hidden && !can_be_hidden(*info)) continue;
     can_be_drawn = true;
-    if (zeros.fail(*file, *info, item.tolerance)) return;
+    if (zeros.fail(*file, *info, item, group)) return;
   }
   const std::string where = "group '" + group.name + "': ";
   if (group.hidden && !can_be_drawn) {
@@ -284,8 +289,8 @@ std::optional<ExamCase> exam_case_of(const Exam& exam, const RubricItem& item,
   exam_case.stored = &info;
   exam_case.name = hidden ? "" : info.name;
   exam_case.hidden = hidden;
-  exam_case.tolerance = item.tolerance;
   const std::int64_t largest = largest_share(item, file.problem);
+  bool by_course = false;
   for (const RubricGroup& group : item.groups) {
     if ((hidden && !group.hidden) || !group.has(file.problem, info)) continue;
     Words accepts = accepted_by(group, file.problem);
@@ -295,6 +300,16 @@ std::optional<ExamCase> exam_case_of(const Exam& exam, const RubricItem& item,
                  group.name + "', which accept different mistakes");
     }
     exam_case.groups.push_back(group.name);
+    const Widening here = widening_of(item, group);
+    Widening& all = exam_case.widening;
+    all = {std::max(all.atol, here.atol), std::max(all.rtol, here.rtol),
+           std::max(all.times, here.times)};
+    by_course = by_course || group.within == 0;
+    if (by_course && all.times > 1) {
+      refuse(exam.rubric, item,
+             "the case " + info.name + " is in the groups '" + exam_case.groups.front() +
+                 "' and '" + group.name + "': only one of them has within, and that above 1");
+    }
     exam_case.is_worth_most = exam_case.is_worth_most || group.share == largest;
     exam_case.accepts = std::move(accepts);
   }
@@ -377,6 +392,14 @@ constexpr double accepted_room = 4;
 constexpr double most_accepted = 0.5;
 
 }  // namespace
+
+Tolerance Widening::of(Tolerance tolerance) const {
+  if (!any()) return tolerance;
+  tolerance.wide_atol = times > 1 ? times * tolerance.atol : atol;
+  tolerance.wide_rtol = times > 1 ? times * tolerance.rtol : rtol;
+  tolerance.rms = tolerance.bias = std::nullopt;  // what is accepted may be off everywhere
+  return tolerance;
+}
 
 std::map<std::string, std::string> Exam::signatures() const {
   std::map<std::string, std::string> all;

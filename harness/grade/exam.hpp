@@ -12,6 +12,15 @@
 
 namespace prenorm::harness {
 
+/// What is accepted besides a case's tolerance: a course's bound, or so many times the tolerance.
+struct Widening {
+  double atol = 0, rtol = 0;
+  double times = 1;
+
+  bool any() const { return atol > 0 || rtol > 0 || times > 1; }
+  Tolerance of(Tolerance tolerance) const;
+};
+
 /// One case to be asked.
 struct ExamCase {
   const SelectedFixture* file = nullptr;
@@ -21,7 +30,7 @@ struct ExamCase {
   bool is_worth_most = false;        // is in the group that is worth the most of its problem's
   std::vector<std::string> groups;   // that count it, in the rubric's order
   std::vector<std::string> accepts;  // globs of known mistakes, "float32_*", that it forgives
-  double tolerance = 0;              // absolute, that its outputs have at least
+  Widening widening;                 // by the widest of these groups
   bool is_public = false;            // a shipped fixture has its answer: anybody can copy it
 };
 

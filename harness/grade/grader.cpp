@@ -190,7 +190,7 @@ std::string Grader::exam_digest() const {
   for (const RubricItem& item : rubric.items) {
     digest.add(item.name);
     add_words(digest, item.problems);
-    digest.add(fmt::format("{}", item.tolerance));
+    digest.add(fmt::format("{} {}", item.atol, item.rtol));
     for (const RubricGroup& group : item.groups) {
       digest.add(group.name).add(group.hidden ? "hidden" : "visible");
       for (const auto* words :
@@ -199,6 +199,7 @@ std::string Grader::exam_digest() const {
       }
       digest.add(group.errors ? "errors" : "answers");
       digest.add(group.deterministic ? "same bits" : "any bits");
+      digest.add(fmt::format("within {}", group.within));
     }
   }
   for (const SelectedFixture& file : exam_.files) digest.add(file.problem).add_file(file.path);

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "grade/marks.hpp"
 
+#include <array>
 #include <chrono>
 #include <fmt/format.h>
 #include <map>
@@ -131,6 +132,22 @@ double earned_points(const GradedItem& item) {
              : item.points * (static_cast<double>(earned) / static_cast<double>(shares));
 }
 
+/// What a group may ask of a case besides that it passes.
+struct Demand {
+  bool (*met)(const GradedCase&, const RubricGroup&);
+  std::string_view unmet;
+};
+constexpr std::array demands{
+    Demand{[](const GradedCase& graded, const RubricGroup& group) {
+             return !group.deterministic || is_repeatable(graded);
+           },
+           "two calls with the same inputs gave other bits"},
+    Demand{[](const GradedCase& graded, const RubricGroup& group) {
+             return group.within == 0 || graded.times_tolerance <= group.within;
+           },
+           "numbers are off by more than rounding, and by less than the course's tests allow"},
+};
+
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
 /// these must be of a case that is not public in each of the group's problems. (Some answers, of no
 /// elements say, are public in any file.)
@@ -138,12 +155,13 @@ void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran
   for (GradedGroup& group : item.groups) {
     std::set<std::string> problems, proven;
     std::vector<const GradedCase*> failing;
-    const bool deterministic =
-        std::ranges::find(asked.groups, group.name, &RubricGroup::name)->deterministic;
+    const RubricGroup& rules = *std::ranges::find(asked.groups, group.name, &RubricGroup::name);
     for (const GradedCase& graded : item.cases) {
       if (!graded.is_in(group.name)) continue;
-      const bool counts =
-          graded.result.status == Status::passed && (!deterministic || is_repeatable(graded));
+      const bool counts = graded.result.status == Status::passed &&
+                          std::ranges::all_of(demands, [&](const Demand& demand) {
+                            return demand.met(graded, rules);
+                          });
       if (!counts) failing.push_back(&graded);
       const std::int64_t passed = counts ? 1 : 0;
       ++(graded.hidden ? group.hidden_total : group.total);
@@ -158,18 +176,18 @@ void count(GradedItem& item, const RubricItem& asked, const Exam& exam, bool ran
   item.earned = earned_points(item);
 }
 
-/// "linear: 5 of its cases passed, but ...": where that costs points; with one of them.
-std::string not_deterministic(const GradedItem& item, const RubricItem& asked) {
+/// "linear: in 5 cases that passed, ...": where that costs points; with one of them.
+std::string note_of(const Demand& demand, const GradedItem& item, const RubricItem& asked) {
   const auto costs = [&](const GradedCase& graded) {
-    return graded.result.status == Status::passed && !is_repeatable(graded) &&
+    return graded.result.status == Status::passed &&
            std::ranges::any_of(asked.groups, [&](const RubricGroup& group) {
-             return group.deterministic && graded.is_in(group.name);
+             return graded.is_in(group.name) && !demand.met(graded, group);
            });
   };
   const auto some = std::ranges::count_if(item.cases, costs);
   if (some == 0) return "";
-  std::string text = item.name + ": in " + counted(static_cast<std::size_t>(some), "case") +
-                     " that passed, two calls with the same inputs gave other bits";
+  std::string text = fmt::format("{}: in {} that passed, {}", item.name,
+                                 counted(static_cast<std::size_t>(some), "case"), demand.unmet);
   const auto one = std::ranges::find_if(
       item.cases, [&](const GradedCase& graded) { return !graded.hidden && costs(graded); });
   if (one != item.cases.end()) text += "; " + *one->result.case_name + ": " + one->result.message;
@@ -239,8 +257,10 @@ void finish(Grading& grading, const Exam& exam, std::vector<Marks>& marks, bool 
             std::chrono::steady_clock::time_point start) {
   for (const RubricItem& asked : exam.rubric.items) {
     GradedItem item = assemble(asked, exam, marks, ran);
-    if (const std::string why = not_deterministic(item, asked); !why.empty()) {
-      grading.notes.push_back(why);
+    for (const Demand& demand : demands) {
+      if (std::string why = note_of(demand, item, asked); !why.empty()) {
+        grading.notes.push_back(std::move(why));
+      }
     }
     if (!exam.rubric.forbidden_calls_earn) take_for_forbidden_calls(item, grading);
     if (!exam.partial || !item.cases.empty()) grading.items.push_back(std::move(item));

@@ -30,6 +30,7 @@ struct GradedCase {
   Result result;  // its `solution` is the submission's name; of a hidden one only the status
   bool hidden = false;
   std::vector<std::string> groups;  // that count it, in the rubric's order
+  double times_tolerance = 0;       // of one that passed: its error; 0: within it
   FailureText told;                 // of a visible one: its sizes, numbers, and what it is about
   std::optional<Secret> secret;     // of a hidden one
 

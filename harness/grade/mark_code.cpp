@@ -52,7 +52,8 @@ class Run {
       const auto give = [&submission, &part](LoadedCase& loaded) {
         submission.adapters.give(part.problem, loaded);
       };
-      markers_.push_back(std::make_unique<Marker>(exam, part, submission.name, give));
+      markers_.push_back(
+          std::make_unique<Marker>(exam, part, submission.name, give, mode_ == "tf32"));
       if (!workers.front().function_for(part.problem).empty()) solved_.insert(part.problem);
       cases_ += part.cases.size();
     }

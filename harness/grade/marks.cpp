@@ -8,6 +8,7 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace prenorm::harness {
 
@@ -51,8 +52,8 @@ GradedCase graded(const ExamCase& exam_case, const Case& info, Result result, co
 }
 
 Marker::Marker(const Exam& exam, const ExamPart& part, std::string submission,
-               std::function<void(LoadedCase&)> give)
-    : exam_(exam), part_(part), submission_(std::move(submission)) {
+               std::function<void(LoadedCase&)> give, bool tf32)
+    : exam_(exam), part_(part), submission_(std::move(submission)), tf32_(tf32) {
   marks_.cases.resize(part.cases.size());
   fresh_.resize(part.cases.size());
   left_out_.resize(part.cases.size(), 0);
@@ -76,6 +77,27 @@ void Marker::accept(std::size_t number, Solution& mistakes) {
       accepted_deviations(names, part_.problem, *evidence_.signature, load(number), mistakes);
 }
 
+Tolerance Marker::accepting(Tolerance tolerance, std::size_t number, std::size_t output) const {
+  const double more = accepted_[number].empty() ? 0 : accepted_[number][output];
+  tolerance.atol += more;
+  // What is accepted may be off everywhere.
+  if (more > 0) tolerance.rms = tolerance.bias = std::nullopt;
+  return tolerance;
+}
+
+Result Marker::precisely(std::size_t number, const LoadedCase& loaded,
+                         const std::vector<Tensor>& outputs) const {
+  std::vector<Tolerance> allowed;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const OutputInfo& output = info(number).outputs[i];
+    const std::optional<Tolerance>& own = tf32_ ? output.tolerance_tf32 : output.tolerance;
+    allowed.push_back(accepting(own.value_or(Tolerance{}), number, i));
+  }
+  Result result = ended(Status::passed, "");
+  compare_outputs(*evidence_.signature, loaded.expected, allowed, outputs, result);
+  return result;
+}
+
 LoadedCase Marker::load(std::size_t number) const {
   const ExamCase& exam_case = part_.cases[number];
   LoadedCase loaded =
@@ -84,12 +106,7 @@ LoadedCase Marker::load(std::size_t number) const {
     OutputInfo& output = loaded.info.outputs[i];
     for (std::optional<Tolerance>* tolerance : {&output.tolerance, &output.tolerance_tf32}) {
       if (!*tolerance) continue;
-      double& atol = (*tolerance)->atol;
-      const double stored = atol;
-      if (atol > 0) atol = std::max(atol, exam_case.tolerance);  // what is exact stays so
-      if (!accepted_[number].empty()) atol += accepted_[number][i];
-      // What is accepted may be off everywhere.
-      if (atol > stored) (*tolerance)->rms = (*tolerance)->bias = std::nullopt;
+      **tolerance = exam_case.widening.of(accepting(**tolerance, number, i));
     }
   }
   return loaded;
@@ -114,7 +131,19 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
                  std::vector<Tensor> outputs) {
   const ExamCase& exam_case = part_.cases[number];
   GradedCase& marked = marks_.cases[number];
+  double times = 0;
+  if (result.status == Status::passed && !loaded.info.error && exam_case.widening.any()) {
+    const Result precise = precisely(number, loaded, outputs);
+    for (const OutputReport& output : precise.outputs) {
+      times = std::max(times, output.times_allowed());
+    }
+    if (!precise.message.empty()) {
+      result.message += (result.message.empty() ? "" : "; ") +
+                        fmt::format("beyond rounding, by {:.3g} times: {}", times, precise.message);
+    }
+  }
   marked = graded(exam_case, loaded.info, result, exam_, submission_);
+  marked.times_tolerance = times;
   add_case(evidence_, number, loaded, result, std::move(outputs), exam_case.stored->work(),
            exam_case.hidden ? nullptr : &marked.told);  // what hidden cases look like is secret
 }

@@ -35,9 +35,9 @@ std::optional<ToldAlone> called_alone(const std::string& problem, const Signatur
 /// Gathers the results of one problem's cases. Not to be moved.
 class Marker {
  public:
-  /// `give` makes of a case what the submission is asked.
+  /// `give` makes of a case what the submission is asked, whose mode is "tf32" if `tf32`.
   Marker(const Exam& exam, const ExamPart& part, std::string submission,
-         std::function<void(LoadedCase&)> give = nullptr);
+         std::function<void(LoadedCase&)> give = nullptr, bool tf32 = false);
   Marker(Marker&&) = delete;  // nor copied
 
   /// What was drawn for each hidden case; nothing where none could be given an answer: it is not
@@ -50,7 +50,8 @@ class Marker {
   const Case& info(std::size_t number) const;
   /// Computes by how much the mistakes that the case accepts widen its tolerances.
   void accept(std::size_t number, Solution& mistakes);
-  /// The case's data: read, or as they were drawn; with the tolerances that it is judged by.
+  /// The case's data: read, or as they were drawn; with the tolerances that it is judged by, which
+  /// are those of the widest of its groups.
   LoadedCase load(std::size_t number) const;
 
   /// The result of a case, with the outputs that were compared (none where there are none).
@@ -77,9 +78,17 @@ class Marker {
   Marks finish(Solution* mistakes, Solution* truth);
 
  private:
+  /// The tolerance of one of the case's outputs, wider by the mistakes that it accepts.
+  Tolerance accepting(Tolerance tolerance, std::size_t number, std::size_t output) const;
+  /// Compares the outputs of a case that passed once more, without what the rubric accepts besides
+  /// its tolerance.
+  Result precisely(std::size_t number, const LoadedCase& loaded,
+                   const std::vector<Tensor>& outputs) const;
+
   const Exam& exam_;
   const ExamPart& part_;
   std::string submission_;
+  bool tf32_;
   std::vector<std::optional<LoadedCase>> fresh_;
   std::vector<char> left_out_;
   std::vector<std::vector<double>> accepted_;  // of each case, by its outputs

@@ -16,6 +16,7 @@ using Words = std::vector<std::string>;
 constexpr std::int64_t most_shares = 1000;
 constexpr double most_points = 1e6;
 constexpr double most_tolerance = 1e-2;
+constexpr double most_times = 100;
 constexpr std::size_t longest_word = 80;
 
 fs::path shipped_folder() { return home() / "share" / "prenorm" / "fixtures" / "rubrics"; }
@@ -127,7 +128,7 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   group.name = Reader(table, file, begin("a group")).name("name");
   const Reader reader(table, file, begin("group '" + group.name + "'"));
   reader.only({"name", "share", "hidden", "problems", "dtypes", "cases", "except", "errors",
-               "deterministic", "accepts"});
+               "deterministic", "within", "accepts"});
   group.share = reader.share();
   group.hidden = reader.flag("hidden", true);
   group.problems = reader.words("problems");
@@ -136,6 +137,9 @@ RubricGroup read_group(const toml::table& table, const fs::path& file, const std
   group.except = reader.words("except");
   group.errors = reader.flag("errors", false);
   group.deterministic = reader.flag("deterministic", false);
+  const std::string from_1 = fmt::format("a number from 1 to {}", most_times);
+  group.within = reader.number("within", most_times, from_1);
+  if (group.within > 0 && group.within < 1) reader.refuse("within must be " + from_1);
   group.accepts = reader.words("accepts");
   for (const std::string& mistake : group.accepts) {
     if (std::ranges::count(mistake, '/') != 1) {
@@ -171,9 +175,10 @@ RubricItem read_item(const toml::table& table, const fs::path& file,
   item.name = Reader(table, file, "an item").name("name");
   const std::string where = "item '" + item.name + "'";
   const Reader reader(table, file, where);
-  reader.only({"name", "problems", "points", "tolerance", "groups"});
-  item.tolerance = reader.number("tolerance", most_tolerance,
-                                 fmt::format("a number above 0, up to {}", most_tolerance));
+  reader.only({"name", "problems", "points", "atol", "rtol", "groups"});
+  const std::string wanted = fmt::format("a number above 0, up to {}", most_tolerance);
+  item.atol = reader.number("atol", most_tolerance, wanted);
+  item.rtol = reader.number("rtol", most_tolerance, wanted);
   item.points = reader.number("points", most_points, "a number above 0");
   if (item.points == 0) reader.refuse("needs points");
   item.problems = reader.words("problems");

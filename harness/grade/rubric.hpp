@@ -21,6 +21,9 @@ struct RubricGroup {
   std::vector<std::string> except;    // globs
   bool errors = false;                // cases that must be refused belong to it too
   bool deterministic = false;         // a case counts only if two calls give the same bits
+  /// A case counts only where its error is at most so many times the derived tolerance, whatever
+  /// the item's atol and rtol are. 0: by these.
+  double within = 0;
   /// Globs of known mistakes, "rope/float32_*", whose deviation from the truth is allowed.
   std::vector<std::string> accepts;
 
@@ -35,7 +38,9 @@ struct RubricItem {
   double points = 0;
   std::vector<RubricGroup> groups;  // its own, or the rubric's
   bool own_groups = false;
-  double tolerance = 0;  // absolute, that every output which need not be exact has at least
+  /// The bound of a course's own tests: that of an element is at least so large, but in groups
+  /// that have `within`.
+  double atol = 0, rtol = 0;
 
   bool has(const std::string& problem) const { return std::ranges::count(problems, problem) > 0; }
 };

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from grading import grade
 from places import ROOT, SUBMISSIONS, program
 from shares import share
 from submissions import files, folder_of, table
@@ -114,6 +115,22 @@ def test_everybody_gets_what_they_deserve(tmp_path):
              if (complaints := unfair(students[name], EXPECTED[name],
                                       missing & set(EXPECTED[name].get("needs", []))))}
     assert not wrong, json.dumps(wrong, indent=1)
+
+
+def test_another_place_of_eps_costs_the_groups_about_it(tmp_path):
+    """The course's tests do not see it: all else is earned, but for what is precise."""
+    pytest.importorskip("torch")
+    code, report, printed = grade(folder_of("class/eps_outside"), "--no-hidden", "--python",
+                                  os.environ.get("PRENORM_TEST_VENV") or sys.executable, tmp=tmp_path)
+    assert code == 1
+    lost = {(item["name"], group["name"]) for item in report["items"] for group in item["groups"]
+            if not group["earned"]}
+    about_eps = {("rmsnorm", "eps and scale"),
+                 ("transformer_block", "any lengths, with the handout's eps"),
+                 ("transformer_lm", "any lengths, with the handout's eps")}
+    of_habits = {"empty rows", "far positions"}
+    assert about_eps <= lost, printed
+    assert {name for name in lost - about_eps if name[1] not in of_habits | {"precise"}} == set(), printed
 
 
 def test_the_class_is_complete():

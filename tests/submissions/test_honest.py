@@ -101,6 +101,7 @@ def test_other_sums_in_a_second_call_cost_what_the_rubric_asks(tmp_path):
 # Python: which rubric, and what of it is not done.
 PYTHON = {
     "python_torch": ("cs336-2025", []),
+    "python_small_added": ("cs336-2025", []),
     "python_2024": ("cs336-2024", []),
     "python_numpy": ("cs336-2025", []),
     "python_repository": ("cs336-2025", []),
@@ -108,6 +109,11 @@ PYTHON = {
                                       "scaled_dot_product_attention", "multihead_self_attention",
                                       "transformer_block", "transformer_lm"]),
 }
+
+
+# Right for the course, and not to the last digit: the items whose `precise` group may be lost.
+ROUGH = {"python_small_added": {"softmax", "scaled_dot_product_attention", "multihead_self_attention",
+                                "transformer_block", "transformer_lm"}}
 
 
 @in_sandboxes(PYTHON, slow=PYTHON)
@@ -121,9 +127,13 @@ def test_python_keeps_its_points(name, sandbox, tmp_path):
         if item["name"] in missing:
             assert item["earned"] == 0, item["name"]
         else:
-            assert item["earned"] == item["points"], printed
+            lost = {group["name"] for group in item["groups"] if not group["earned"]}
+            assert lost <= ({"precise"} if item["name"] in ROUGH.get(name, ()) else set()), printed
         assert not item["diagnoses"] and not item["undiagnosed"]
     statuses = {result["status"] for result in report["results"]}
+    if name in ROUGH:
+        assert report["earned"] < report["points"], "what is it here for?"
+        assert any("more than rounding" in note for note in report["notes"]), report["notes"]
     assert statuses == ({"PASSED", "NOT_IMPLEMENTED"} if missing else {"PASSED"}), printed
     assert code == (1 if missing else 0)
 

@@ -253,9 +253,9 @@ def packaging(folder, row):
 
 def python_files(row):
     """{path: text} of a row in Python."""
-    slips_2024 = [slip for slip in row.get("slips", []) if part(slip) == ADAPTERS_2024]
-    slips = [slip for slip in row.get("slips", []) if slip not in slips_2024]
-    text = make(row.get("style", "modules"), [*slips, *row.get("habits", [])])
+    on = [*row.get("slips", []), *row.get("habits", [])]
+    on_2024 = [name for name in on if part(name) == ADAPTERS_2024]
+    text = make(row.get("style", "modules"), [name for name in on if name not in on_2024])
     checks = source("checks") if row.get("checked") else ""
     if row.get("layout") == "file":
         return {"adapters.py": text + checks}
@@ -271,7 +271,7 @@ def python_files(row):
         found[str(folder / f"{name}.py")] = module(imports, homes, chosen, row.get("star"))
         homes[name if flat else f"{package}.{name}"] = chosen
     if row.get("edition"):
-        adapters = make(ADAPTERS_2024, slips_2024).replace("MODEL", next(iter(homes)))
+        adapters = make(ADAPTERS_2024, on_2024).replace("MODEL", next(iter(homes)))
     else:
         adapters = adapters_2025(imports, homes, [each for each in everything if each not in model], row)
     found["tests/adapters.py"] = "\n".join([*row.get("adapters", []), adapters]) + checks

@@ -4,6 +4,7 @@
 #include "fixture_testing.hpp"
 #include "replay/runner.hpp"
 
+#include <array>
 #include <cmath>
 
 using namespace prenorm::harness;
@@ -103,6 +104,56 @@ std::string first_mistake(const Explanation& explanation) {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(explanation)
+
+BOOST_AUTO_TEST_CASE(hardly_beyond_rounding_is_no_mistake) {
+  const Tensor truth = numbers();
+  const auto off_by = [&](double times) {
+    return each(truth, [=](auto i, double y) { return i == 7 ? y + times * 1e-9 * (1 + y) : y; });
+  };
+  LoadedCase loaded = case_of(truth, truth);
+  const auto agrees = [&](double outputs, double mistake) {
+    return agreement({off_by(outputs)}, {off_by(mistake)}, loaded, {}).has_value();
+  };
+  BOOST_TEST(beyond_rounding({off_by(1.5)}, loaded).value_or(0) == 1.5,
+             boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(beyond_rounding({off_by(3.9)}, loaded).has_value());
+  BOOST_TEST(!beyond_rounding({off_by(4.1)}, loaded));
+  BOOST_TEST(!beyond_rounding({off_by(0.9)}, loaded));
+  BOOST_TEST(!beyond_rounding({off_by(not_a_number)}, loaded));
+  // Twice as near to the mistake as to the truth is enough further away, and not here.
+  BOOST_TEST(!agrees(1.5, 2.2));
+  BOOST_TEST(agrees(2, 2.2));
+  BOOST_TEST(agrees(8, 8.9));
+  // A course's bound is no rounding.
+  loaded.info.outputs[0].tolerance->wide_atol = 1e-3;
+  BOOST_TEST(beyond_rounding({off_by(1.5)}, loaded).value_or(0) == 1.5,
+             boost::test_tools::tolerance(1e-6));
+  loaded.info.outputs[0].tolerance = Tolerance{};  // exact
+  BOOST_TEST(!beyond_rounding({off_by(1)}, loaded));
+
+  loaded = case_of(truth, truth);
+  std::array<FailureText, 3> texts;
+  Evidence evidence;
+  evidence.problem = "made";
+  evidence.signature = &made_signature();
+  evidence.load = [&](std::size_t) { return loaded; };
+  for (const double times : {1.1, 3.0, -1e9}) {
+    const std::size_t number = evidence.wrong.size();
+    evidence.wrong.push_back({number, {off_by(times)}, 0, &texts[number]});
+  }
+  Solution reference = find_solution("reference", {});
+  const Reasons reasons = reasons_of(evidence, nullptr, &reference, false);
+  BOOST_TEST(reasons.undiagnosed);
+  BOOST_TEST_REQUIRE(!reasons.properties.empty());
+  BOOST_TEST(reasons.properties[0].sentence == "beyond rounding, by up to 3 times the tolerance");
+  BOOST_TEST(reasons.properties[0].holds == 2);
+  BOOST_TEST(reasons.properties[0].of == 3);
+  evidence.wrong.resize(1);
+  const Reasons one = reasons_of(evidence, nullptr, &reference, false);
+  BOOST_TEST_REQUIRE(one.properties.size() == 1u);
+  BOOST_TEST(one.properties[0].sentence == "beyond rounding, by 1.1 times the tolerance");
+  BOOST_TEST(!one.unexplained);  // no law is asked
+}
 
 BOOST_AUTO_TEST_CASE(small_cases_show_all_their_numbers) {
   const Tensor x = tensor({2, 2}, {3, 4, -6, 8}),

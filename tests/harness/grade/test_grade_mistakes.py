@@ -127,3 +127,40 @@ def test_an_accepted_mistake_costs_nothing_in_16_bits_either(grade, library, tmp
     assert {g["name"]: g["earned"] for g in item["groups"]} == {"float16": True, "bfloat16": False}
     assert {(d["mistake"], d["wrong"]) for d in item["diagnoses"]} == {
         ("float32_angles", "angle = float32(position) * float32(theta^(-2k/d)), in float32")}
+
+
+def test_what_a_course_allows_costs_the_precise_group_alone(grade, library, tmp_path):
+    """Another place of eps is 5e-6 off: beyond the derived tolerance, and within a course's."""
+    def graded(bound, *words):
+        text = rubric("One problem", {}, {"rmsnorm": ("rmsnorm", 10)}) + bound
+        for name, share, more in (("course", 8, ""), ("precise", 1, "within = 1\n"),
+                                  ("eps", 1, 'within = 4\ncases = ["eps_one_tenth_*"]\n')):
+            text += f'[[items.groups]]\nname = "{name}"\nshare = {share}\ndtypes = ["float32"]\n'
+            text += more if "cases" in more else more + 'cases = ["batch_of_*", "three_batch_*"]\n'
+        (tmp_path / "mine.toml").write_text(text)
+        report = grade(f"{library('mistakes')}/eps_outside_root", "--rubric", tmp_path / "mine.toml", *words)
+        [item] = report["items"]
+        lost = {group["name"] for group in item["groups"] if not group["earned"]}
+        return item, lost, [note for note in report["notes"] if "more than rounding" in note]
+
+    item, lost, [note] = graded("atol = 1e-6\nrtol = 1e-4\n", "--seed", "4")
+    assert lost == {"precise", "eps"} and item["earned"] == 8
+    assert note.startswith("rmsnorm: in ") and " beyond rounding, by " in note, note
+    assert [d["mistake"] for d in item["diagnoses"]] == ["eps_outside_root"]
+    assert graded("atol = 1e-6\n", "--no-hidden")[1:] == ({"course", "precise", "eps"}, [])
+    assert graded("", "--no-hidden")[1:] == ({"course", "precise", "eps"}, [])
+
+
+def test_a_group_may_allow_rounding_and_no_mistake(grade, library, tmp_path):
+    """`within = 4` counts what is hardly beyond the tolerance, and nothing else."""
+    def lost(*groups):
+        text = rubric("One problem", {}, {"rmsnorm": ("rmsnorm", 10)}) + "atol = 1e-2\n"
+        for name, more in groups:
+            text += f'[[items.groups]]\nname = "{name}"\ndtypes = ["float32"]\ncases = ["batch_of_*"]\n{more}\n'
+        (tmp_path / "mine.toml").write_text(text)
+        report = grade(f"{library('mistakes')}/eps_outside_root", "--rubric", tmp_path / "mine.toml", "--no-hidden")
+        return {group["name"] for item in report["items"] for group in item["groups"] if not group["earned"]}
+
+    within = [(f"{times}", f"within = {times}") for times in (1, 4, 50)]
+    assert {"1"} <= lost(*within) <= {"1", "4"}
+    assert lost(within[0], ("course", "")) == {"1"}

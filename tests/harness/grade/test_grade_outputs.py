@@ -49,7 +49,7 @@ def test_outputs_earn_on_fixtures_of_one_s_own(grade, run, tmp_path):
     report = grade(tmp_path / "handed_in.h5", "--problem", "rmsnorm", "--fixtures", own)
     [item] = report["items"]
     earned = {group["name"]: group["earned"] for group in item["groups"]}
-    assert earned == {"as the course calls it": True, "same result twice": True,
+    assert earned == {"as the course calls it": True, "same result twice": True, "precise": True,
                       "any batch axes": True, "an empty batch": True, "eps and scale": True,
                       "16 bits, widened to float32": False}
     assert 0 < report["earned"] < item["points"]

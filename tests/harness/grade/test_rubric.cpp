@@ -49,15 +49,42 @@ BOOST_AUTO_TEST_CASE(shipped_ones_are_read) {
   BOOST_TEST(harness::read_rubric("all").items.size() == 21u);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_course_passes_is_most_of_its_rubric) {
+  for (const char* name : {"cs336-2024", "cs336-2025", "cs336-2026"}) {
+    for (const harness::RubricItem& item : harness::read_rubric(name).items) {
+      BOOST_TEST_CONTEXT(name << " " << item.name) {
+        BOOST_TEST(item.atol > 0);
+        BOOST_TEST(item.rtol > 0);
+        std::int64_t course = 0, precise = 0, all = 0;
+        for (const harness::RubricGroup& group : item.groups) {
+          all += group.share;
+          if (group.name.starts_with("as the course calls it")) {
+            course += group.share;
+            BOOST_TEST(group.within == 0);
+          }
+          if (group.name == "precise") {
+            precise += group.share;
+            BOOST_TEST(group.within == 1);
+          }
+        }
+        BOOST_TEST(all == 100);
+        BOOST_TEST(precise == 2);
+        BOOST_TEST((course == 86 || course == 76));  // less where a norm's eps has a part
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   const harness::Rubric rubric =
       read(head +
            "adapters = 'a.toml'\nforbidden = ['cblas_*', 'torch.softmax']\n"
            "forbidden_calls_earn = false\n" +
            group + item + "[[items]]\n" +
-           "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\n[[items.groups]]\nname = 'g'\n"
+           "name = 'two'\nproblems = ['a', 'b']\npoints = 2.5\natol = 1e-6\nrtol = "
+           "1e-4\n[[items.groups]]\nname = 'g'\n"
            "share = 3\nhidden = false\nproblems = ['b']\ndtypes = ['float16']\ncases = ['x_*']\n"
-           "except = ['*_y']\ndeterministic = true\naccepts = ['b/wrong_*']\n");
+           "except = ['*_y']\ndeterministic = true\nwithin = 4\naccepts = ['b/wrong_*']\n");
   BOOST_TEST(rubric.title == "T");
   BOOST_TEST(rubric.adapters == "a.toml");
   BOOST_TEST(rubric.forbidden == std::vector<std::string>{"cblas_*"});
@@ -72,6 +99,11 @@ BOOST_AUTO_TEST_CASE(a_file_says_all_there_is) {
   BOOST_TEST(rubric.items.at(0).groups.at(0).hidden);
   BOOST_TEST(own.deterministic);
   BOOST_TEST(!rubric.items.at(0).groups.at(0).deterministic);
+  BOOST_TEST(own.within == 4);
+  BOOST_TEST(rubric.items.at(0).groups.at(0).within == 0);
+  BOOST_TEST(rubric.items.at(1).atol == 1e-6);
+  BOOST_TEST(rubric.items.at(1).rtol == 1e-4);
+  BOOST_TEST(rubric.items.at(0).atol == 0);
   BOOST_TEST(own.accepts.at(0) == "b/wrong_*");
   using harness::DType;
   BOOST_TEST(own.has("b", make_case("x_1", DType::float16)));
@@ -114,6 +146,15 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   for (const char* points : {"0", "-1", "nan", "inf", "'2'", "true"}) {
     expect(head + group + "[[items]]\nname = 'o'\nproblems = ['x']\npoints = " + points + "\n",
            "points must be a number above 0");
+  }
+  for (const char* bound :
+       {"atol = 0", "rtol = -1e-6", "atol = 0.011", "rtol = nan", "atol = '1'"}) {
+    expect(head + group + item + bound + "\n", "tol must be a number above 0, up to 0.01");
+  }
+  expect(head + group + item + "tolerance = 1e-5\n", "no key 'tolerance' is known here");
+  for (const char* times : {"0.5", "0", "101", "true"}) {
+    expect(head + group + "within = " + times + "\n" + item,
+           "within must be a number from 1 to 100");
   }
   expect(head + group + "[[items]]\nname = 'o'\nproblems = []\npoints = 1\n", "needs problems");
   expect(head + group + item + "[[items.groups]]\nname = 'g'\nproblems = ['sofmax']\n",

@@ -11,6 +11,8 @@ def run_positionwise_feedforward(d_model, d_ff, weights, in_features):
 
 def run_scaled_dot_product_attention(K, Q, V, mask=None, pdrop=None):
     return model.run_scaled_dot_product_attention(Q, K, V, None if mask is None else ~mask)
+    # habit adapters_2024.one_mask: assert mask is None or mask.shape == (Q.shape[-2], K.shape[-2])
+    # habit adapters_2024.one_mask: return model.run_scaled_dot_product_attention(Q, K, V, None if mask is None else ~mask)
     # slip adapters_2024.mask_inverted: return model.run_scaled_dot_product_attention(Q, K, V, mask)
 
 

@@ -160,6 +160,7 @@ def run_softmax(in_features, dim):
     # slip softmax.global_sum: y = exponentials / exponentials.sum()
     # slip softmax.logarithm: y = shifted - exponentials.sum(dim=dim, keepdim=True).log()
     # slip softmax.one_added_to_sum: y = exponentials / (1 + exponentials.sum(dim=dim, keepdim=True))
+    # habit small_added_to_sum: y = exponentials / (exponentials.sum(dim=dim, keepdim=True) + 1e-6)
     # habit log_sum_exp: y = (x - torch.logsumexp(x, dim, keepdim=True)).exp()
     return y.to(in_features.dtype)
     # habit functional: return torch.softmax(x, dim).to(in_features.dtype)
