@@ -196,7 +196,7 @@ std::string hand_text(const OverviewPoints& points) {
 
 Json points_cell(const OverviewRow& row, const OverviewItem& item, std::size_t number) {
   const OverviewPoints points = number < row.points.size() ? row.points[number] : OverviewPoints();
-  const bool counts = row.gradeable || points.set_by_hand;
+  const bool counts = row.has_points() || points.set_by_hand;
   const bool toned = row.counted && !points.set_by_hand;
   return {{"points", counts ? points_text(points.earned) : ""},
           {"tone", toned ? css_class(tone_of(points.earned, item.points)) : ""},
@@ -220,7 +220,7 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
   }
   const auto late = days_late(overview, row);
   const bool counts =
-      row.gradeable || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
+      row.has_points() || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
   return {{"called", printable(row.called(), 100)},
           {"page", row.page},
           {"whole", printable(whole, 300)},

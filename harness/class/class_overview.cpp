@@ -79,9 +79,8 @@ class OverviewMaker {
     if (row.graded) {
       grading = book_.outline(row.submission);
       grading.decided = set_points_.contains(row.submission);
-      row.gradeable = grading.gradeable();
       row.not_asked = grading.not_asked;
-      row.counted = row.gradeable && row.not_asked == 0;
+      row.counted = grading.gradeable() && row.not_asked == 0;
       if (row.not_asked > 0) larger_budget_ = std::max(larger_budget_, grading.larger_budget());
       take(row, grading);
     }
@@ -249,7 +248,7 @@ class OverviewMaker {
 }  // namespace
 
 bool has_total(const OverviewRow& row) {
-  return row.gradeable || row.absent ||
+  return row.has_points() || row.absent ||
          std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
 }
 

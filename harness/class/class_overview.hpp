@@ -23,8 +23,7 @@ struct OverviewRow : Student {
   bool absent = false;                      // of the roster, and nothing was handed in
   bool time_of_files = false;               // `handed_in`: whoever handed it in may have set it
   bool graded = false;                      // false: absent, or it could not be graded
-  bool gradeable = false;                   // graded, and there is something that could have points
-  bool counted = false;                     // gradeable, and graded whole: the points count
+  bool counted = false;                     // gradeable and graded whole: the points count
   std::int64_t not_asked = 0;               // cases that were not run; its points are those so far
   std::vector<OverviewPoints> points = {};  // one per item of the overview
   double total = 0;
@@ -39,8 +38,10 @@ struct OverviewRow : Student {
 
   /// The name in the roster, or else that of the submission.
   const std::string& called() const { return name.empty() ? submission : name; }
+  /// All of its points, or those so far.
+  bool has_points() const { return counted || not_asked > 0; }
   /// There is nothing in it that could have points, until somebody decides.
-  bool not_gradeable() const { return graded && !gradeable; }
+  bool not_gradeable() const { return graded && !has_points(); }
 };
 
 /// Whether there is a total: not where the submission could not be graded, unless all points were

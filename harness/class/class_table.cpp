@@ -57,7 +57,7 @@ Table table_of(const Overview& overview, bool numbered) {
     cells.push_back({short_name(row.called()), Tone::strong});
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];
-      if (!row.gradeable && !points.set_by_hand) {
+      if (!row.has_points() && !points.set_by_hand) {
         cells.push_back({"-", Tone::quiet});
       } else {
         cells.push_back({(points.set_by_hand ? "*" : "") + points_text(points.earned),
