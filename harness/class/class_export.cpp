@@ -134,7 +134,8 @@ void class_json(const Overview& overview, const Gradebook& book,
                   {"exam", course.exam},
                   {"points", overview.points},
                   {"items", array_of(overview.items, item_of)},
-                  {"summary", summary_of(overview)}};
+                  {"summary", summary_of(overview)},
+                  {"go_on", overview.go_on}};
   std::string text = head.dump(2, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind("\n}"));
   write(text + ",\n  \"students\": [");

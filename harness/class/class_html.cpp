@@ -283,6 +283,7 @@ std::string class_html(const Overview& overview) {
                 {"rubric", printable(overview.rubric, 200)},
                 {"gradebook", printable(overview.gradebook, 200)},
                 {"figures", figure_values(overview)},
+                {"go_on", printable(overview.go_on, 4000)},
                 {"others", others == 0   ? ""
                            : others == 1 ? "1 submission is"
                                          : fmt::format("{} submissions are", others)},

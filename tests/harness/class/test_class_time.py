@@ -5,7 +5,9 @@
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -13,6 +15,7 @@ from attacks import hand_in
 from grading import best_sandbox, rubric, write_rubric
 from load import busy_machine
 from places import program
+from submissions import folder_of
 from synthetic_class import make_class
 
 
@@ -47,14 +50,30 @@ def test_a_class_goes_on(tmp_path):
     assert slow["not_asked"] == 0 and slow["total"] == 2
 
 
+def any_ten(folder):
+    """Libraries: right and wrong ones, attacks, outputs, nothing at all."""
+    make_class(folder, 10, seed=3, fast=True)
+    (folder / "expected.json").unlink()
+    return ()
+
+
+def ten_in_python(folder):
+    """Whose limits are a few times what each needs of them."""
+    pytest.importorskip("torch")
+    for name in ("complex_numbers", "eps_outside", "finite_mask", "flat_modules", "functional_core",
+                 "src_layout", "star_imports", "terse", "three_axes", "training_script_beside"):
+        shutil.copytree(folder_of(f"class/{name}"), folder / name)
+    return "--timeout", 2, "--budget", 40, "--python", sys.executable
+
+
 @pytest.mark.slow
-def test_a_busy_machine_costs_a_class_nothing(tmp_path):
-    make_class(tmp_path / "class", 10, seed=3, fast=True)
-    (tmp_path / "class/expected.json").unlink()
+@pytest.mark.parametrize("make", [any_ten, ten_in_python])
+def test_a_busy_machine_costs_a_class_nothing(make, tmp_path):
+    limits = make(tmp_path / "class")
 
     def points(name):
         book = tmp_path / f"{name}.sqlite"
-        run("grade", "--gradebook", book, "--rubric", "cs336-2025", "--seed", 7, "--jobs", 2, "--",
+        run("grade", "--gradebook", book, "--rubric", "cs336-2025", "--seed", 7, "--jobs", 2, *limits, "--",
             *sorted((tmp_path / "class").iterdir()), folder=tmp_path)
         return {name: (student["total"], student["points"], student["flags"],
                        [(case["problem"], case["case"], case["status"]) for case in student["results"]])

@@ -195,10 +195,12 @@ def test_what_is_not_graded_whole_is_no_grade(book):
     alice = exported("--incomplete")["alice"]
     assert alice["total"] == "5" and alice["flags"] == flag
     assert "--incomplete is for --csv" in refused("--incomplete")
-    [student] = [each for each in json.loads(shown("--json", "-"))["students"]
-                 if each["submission"] == "alice"]
+    report = json.loads(shown("--json", "-"))
+    [student] = [each for each in report["students"] if each["submission"] == "alice"]
     assert student["not_asked"] == 321 and student["gradeable"]
-    assert flag in shown("--html", "-") and flag in shown("--student", "alice", "--html", "-")
+    assert go_on.endswith(report["go_on"])
+    page = shown("--html", "-")
+    assert flag in page and "--budget 1200</code>" in page and flag in shown("--student", "alice", "--html", "-")
     assert "5 of 5 points, not graded whole" in shown("--student", "alice")
     assert json.loads(shown("--student", "alice", "--json", "-"))["not_asked"] == 321
     for item in ("norms", "softmax"):  # somebody has decided
