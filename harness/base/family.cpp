@@ -30,6 +30,7 @@ struct Processes {
   struct One {
     pid_t parent, group;
     std::size_t tasks, pages;
+    std::uint64_t ticks;
     pid_t alive;  // one of its threads
     bool has_ended = false;
   };
@@ -62,7 +63,8 @@ Processes read_processes() {
     const auto stat = read_proc_stat(entry.path());
     if (!stat) continue;
     const pid_t pid = number_of(entry.path());
-    Processes::One one{stat->parent, stat->group, stat->threads, stat->resident_pages, pid};
+    Processes::One one{stat->parent,         stat->group, stat->threads,
+                       stat->resident_pages, stat->ticks, pid};
     one.has_ended = stat->state == 'Z' || stat->state == 'X';
     if (stat->state == 'Z' && one.tasks > 1) look_at_thread(entry.path(), one);
     found.all[pid] = one;
@@ -261,6 +263,7 @@ Family Family::of(pid_t ancestor) {
     if (one.group == ancestor) rest.push_back(pid);
   }
   static const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  static const auto ticks_in_a_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
   Family family;
   std::set<pid_t> counted;
   while (!rest.empty()) {
@@ -273,6 +276,7 @@ Family Family::of(pid_t ancestor) {
     if (one == processes->all.end()) continue;
     family.tasks += one->second.tasks;
     family.resident += one->second.pages * page_bytes;
+    family.processor_seconds += static_cast<double>(one->second.ticks) / ticks_in_a_second;
     family.members.push_back(
         {one->second.alive, one->second.pages * page_bytes, one->second.has_ended});
   }

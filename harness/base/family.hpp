@@ -22,8 +22,9 @@ struct Family {
     bool has_ended;        // a zombie
   };
   std::vector<Member> members;
-  std::size_t tasks = 0;     // processes and threads
-  std::size_t resident = 0;  // bytes; memory that several of them share counts for each
+  std::size_t tasks = 0;         // processes and threads
+  std::size_t resident = 0;      // bytes; memory that several of them share counts for each
+  double processor_seconds = 0;  // also of those that have ended and whose parents know it
 
   /// For a child process and everything it has started, read from /proc.
   ///

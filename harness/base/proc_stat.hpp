@@ -4,6 +4,7 @@
 #include "base/open_file.hpp"
 
 #include <array>
+#include <cinttypes>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +20,8 @@ struct ProcStat {
   char state;  // 'Z': a zombie
   pid_t parent, group;
   std::size_t threads, resident_pages;
+  /// Of processor time, of all its threads and of the children that it has waited for.
+  std::uint64_t ticks;
 };
 
 /// Of the folder of a process or thread; nothing if it has ended, even during the read.
@@ -32,12 +35,16 @@ inline std::optional<ProcStat> read_proc_stat(const std::string& folder) {
   // The second field, a name in parentheses, may contain anything, even line breaks.
   const char* name_end = std::strrchr(text.data(), ')');
   ProcStat stat{};
+  std::uint64_t user = 0, system = 0;
+  std::int64_t user_of_children = 0, system_of_children = 0;
   const bool is_whole =
       name_end != nullptr &&
       std::sscanf(name_end + 1,
-                  " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %zu %*d %*u "
-                  "%*u %zu",
-                  &stat.state, &stat.parent, &stat.group, &stat.threads, &stat.resident_pages) == 5;
+                  " %c %d %d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNd64
+                  " %" SCNd64 " %*d %*d %zu %*d %*u %*u %zu",
+                  &stat.state, &stat.parent, &stat.group, &user, &system, &user_of_children,
+                  &system_of_children, &stat.threads, &stat.resident_pages) == 9;
+  stat.ticks = user + system + static_cast<std::uint64_t>(user_of_children + system_of_children);
   return is_whole ? std::optional(stat) : std::nullopt;
 }
 

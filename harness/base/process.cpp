@@ -290,6 +290,7 @@ void Process::ended() {
 
 void Process::check_limits() {
   Family family = Family::of(pid_);
+  processor_seconds_ = std::max(processor_seconds_, family.processor_seconds);
   if (wrapper_ && inner_ == 0) inner_ = first_of_namespace(pid_);
   // What is our own may not be asked what it has open.
   if (wrapper_) {
@@ -316,12 +317,13 @@ void Process::kill_for(const std::string& why, bool of_memory) {
   throw ProcessOverLimit(why, of_memory);
 }
 
-void Process::wait_until(short events, Deadline deadline) {
-  const bool limited = limits_.resident > 0 || limits_.tasks > 0;
+void Process::wait_for(short events, const Patience& patience) {
+  const bool limited =
+      limits_.resident > 0 || limits_.tasks > 0 || patience.latest > patience.soonest;
   while (true) {
     std::array<pollfd, 3> watched{
         {{socket_, events, 0}, {error_.descriptor, POLLIN, 0}, {output_.descriptor, POLLIN, 0}}};
-    const Deadline until = limited ? std::min(deadline, next_look_) : deadline;
+    const Deadline until = limited ? std::min(patience.latest, next_look_) : patience.latest;
     const int ready = ::poll(watched.data(), watched.size(), milliseconds_until(until));
     if (ready < 0 && errno != EINTR) fail("cannot wait for a child process");
     if (limited && std::chrono::steady_clock::now() >= next_look_) {
@@ -331,7 +333,9 @@ void Process::wait_until(short events, Deadline deadline) {
     if (ready > 0 && watched[1].revents != 0) drain(error_);
     if (ready > 0 && watched[2].revents != 0) drain(output_);
     // Bytes that come one by one put off no deadline.
-    const bool late = std::chrono::steady_clock::now() >= deadline;
+    const Deadline now = std::chrono::steady_clock::now();
+    const bool late = now >= patience.latest ||
+                      (now >= patience.soonest && processor_seconds_ >= patience.processor_seconds);
     if (ready > 0 && watched[0].revents != 0 && !late) return;
     if (late) {
       how_ended_ = {"killed: it did not answer in time"};
@@ -341,7 +345,7 @@ void Process::wait_until(short events, Deadline deadline) {
   }
 }
 
-void Process::send(const void* data, std::size_t bytes, int descriptor, Deadline deadline) {
+void Process::send(const void* data, std::size_t bytes, int descriptor, const Patience& patience) {
   if (reaped_) ended();
   const auto* next = static_cast<const std::byte*>(data);
   while (bytes > 0) {
@@ -352,7 +356,7 @@ void Process::send(const void* data, std::size_t bytes, int descriptor, Deadline
       bytes -= static_cast<std::size_t>(sent);
       descriptor = -1;  // it went with the first bytes
     } else if (errno == EAGAIN || errno == EINTR) {
-      wait_until(POLLOUT, deadline);
+      wait_for(POLLOUT, patience);
     } else if (errno == EPIPE || errno == ECONNRESET) {
       ended();
     } else {
@@ -361,12 +365,18 @@ void Process::send(const void* data, std::size_t bytes, int descriptor, Deadline
   }
 }
 
+Process::Patience Process::within(double seconds, double clock_factor, double processors) const {
+  const Deadline soonest = deadline_in(seconds);
+  return {soonest, processor_seconds_ + seconds * processors,
+          clock_factor > 1 ? deadline_in(seconds * clock_factor) : soonest};
+}
+
 bool Process::has_spoken() const {
   char byte = 0;
   return ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
+void Process::receive(void* data, std::size_t bytes, const Patience& patience) {
   if (reaped_) ended();
   auto* next = static_cast<std::byte*>(data);
   while (bytes > 0) {
@@ -377,7 +387,7 @@ void Process::receive(void* data, std::size_t bytes, Deadline deadline) {
     } else if (got == 0 || errno == ECONNRESET) {
       ended();
     } else if (errno == EAGAIN || errno == EINTR) {
-      wait_until(POLLIN, deadline);
+      wait_for(POLLIN, patience);
     } else {
       fail("cannot receive from a child process");
     }

@@ -50,6 +50,17 @@ class Process {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
+  /// How long to wait for the child. A deadline is by the clock alone.
+  struct Patience {
+    Patience(Deadline deadline) : soonest(deadline), latest(deadline) {}
+    Patience(Deadline soonest_end, double seconds, Deadline latest_end)
+        : soonest(soonest_end), processor_seconds(seconds), latest(latest_end) {}
+
+    Deadline soonest;              // it has until then,
+    double processor_seconds = 0;  // and until Process::processor_seconds() is as much,
+    Deadline latest;               // but no longer than until then
+  };
+
   struct Limits {
     std::size_t address_space = 0;  // bytes; 0: none. Not set in a build with a sanitizer
     double cpu_seconds = 0;         // 0: none; rounded up to whole seconds
@@ -91,9 +102,17 @@ class Process {
   ///
   /// Throws ProcessEnded if the child has ended, ProcessTimeout if it does not read in time.
   void send(const void* data, std::size_t bytes, int descriptor = -1,
-            Deadline deadline = Deadline::max());
+            const Patience& patience = Deadline::max());
   /// Receives exactly that many bytes, or throws ProcessEnded or ProcessTimeout.
-  void receive(void* data, std::size_t bytes, Deadline deadline);
+  void receive(void* data, std::size_t bytes, const Patience& patience);
+
+  /// From now on: that much processor time of `processors` processors. On a machine that is busy
+  /// with other work that may take up to `clock_factor` times as long by the clock, as sleeping
+  /// may; with 1, the clock alone decides.
+  Patience within(double seconds, double clock_factor, double processors = 1) const;
+  /// Processor time of the child and all that it has started, as it was seen a moment ago. What
+  /// hides from its parents is not in it. 0 until something has been waited for that has limits.
+  double processor_seconds() const { return processor_seconds_; }
 
   /// What the child has written since this was last called; the last 2 KiB of each. Does not wait.
   struct Printed {
@@ -114,7 +133,7 @@ class Process {
     bool cut = false;     // `recent` had a beginning
   };
 
-  void wait_until(short events, Deadline deadline);
+  void wait_for(short events, const Patience& patience);
   void check_limits();
   [[noreturn]] void kill_for(const std::string& why, bool of_memory);
   bool drain(Stream& stream);
@@ -134,7 +153,8 @@ class Process {
   MemoryMeter memory_;
   bool was_over_ = false;  // at the last look
   DiskMeter disk_;
-  Deadline next_look_ = std::chrono::steady_clock::now();  // at memory and tasks
+  double processor_seconds_ = 0;
+  Deadline next_look_ = std::chrono::steady_clock::now();  // at memory, tasks and processor time
   bool wrapper_ = false;
 };
 

@@ -49,7 +49,8 @@ Json row_of(const Overview& overview, const OverviewRow& row) {
               {"id", row.id},
               {"email", row.email},
               {"graded", row.graded},
-              {"gradeable", row.counted || !row.graded},
+              {"gradeable", row.has_points() || !row.graded},
+              {"not_asked", row.not_asked},
               {"total", row.total},
               {"points", points_of(overview, row)},
               {"flags", row.flags},
@@ -99,7 +100,7 @@ std::string class_csv(const Overview& overview) {
     rows.text(row.submission).text(row.name).text(row.id).text(row.email);
     std::vector<std::string> set;
     // A submission that could not be graded has no points; one that was not handed in has 0.
-    const bool known = row.counted || row.absent;
+    const bool known = row.has_points() || row.absent;
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];
       known || points.set_by_hand ? rows.number(points.earned) : rows.text("");
@@ -133,7 +134,8 @@ void class_json(const Overview& overview, const Gradebook& book,
                   {"exam", course.exam},
                   {"points", overview.points},
                   {"items", array_of(overview.items, item_of)},
-                  {"summary", summary_of(overview)}};
+                  {"summary", summary_of(overview)},
+                  {"go_on", overview.go_on}};
   std::string text = head.dump(2, ' ', false, Json::error_handler_t::replace);
   text.erase(text.rfind("\n}"));
   write(text + ",\n  \"students\": [");

@@ -58,6 +58,8 @@ Json figure_values(const Overview& overview) {
   add("graded", graded);
   const auto no_work = std::ranges::count_if(overview.rows, &OverviewRow::not_gradeable);
   if (no_work > 0) add("of them not gradeable", no_work);
+  const auto partly = std::ranges::count_if(overview.rows, lacks_cases);
+  if (partly > 0) add("of them not whole", partly);
   add("not graded", total - nothing - graded);
   if (graded > 0) {
     add("mean", points_text(overview.mean), of_points(overview.points));
@@ -194,7 +196,7 @@ std::string hand_text(const OverviewPoints& points) {
 
 Json points_cell(const OverviewRow& row, const OverviewItem& item, std::size_t number) {
   const OverviewPoints points = number < row.points.size() ? row.points[number] : OverviewPoints();
-  const bool counts = row.counted || points.set_by_hand;
+  const bool counts = row.has_points() || points.set_by_hand;
   const bool toned = row.counted && !points.set_by_hand;
   return {{"points", counts ? points_text(points.earned) : ""},
           {"tone", toned ? css_class(tone_of(points.earned, item.points)) : ""},
@@ -217,7 +219,8 @@ Json student_row(const Overview& overview, const OverviewRow& row) {
     flags.push_back({{"before", flags.empty() ? "" : "; "}, {"flag", printable(flag, 200)}});
   }
   const auto late = days_late(overview, row);
-  const bool counts = row.counted || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
+  const bool counts =
+      row.has_points() || std::ranges::any_of(row.points, &OverviewPoints::set_by_hand);
   return {{"called", printable(row.called(), 100)},
           {"page", row.page},
           {"whole", printable(whole, 300)},
@@ -280,6 +283,7 @@ std::string class_html(const Overview& overview) {
                 {"rubric", printable(overview.rubric, 200)},
                 {"gradebook", printable(overview.gradebook, 200)},
                 {"figures", figure_values(overview)},
+                {"go_on", printable(overview.go_on, 4000)},
                 {"others", others == 0   ? ""
                            : others == 1 ? "1 submission is"
                                          : fmt::format("{} submissions are", others)},

@@ -62,6 +62,7 @@ class OverviewMaker {
     }
     add_decisions();
     add_totals();
+    made_.go_on = go_on();
     return std::move(made_);
   }
 
@@ -78,7 +79,9 @@ class OverviewMaker {
     if (row.graded) {
       grading = book_.outline(row.submission);
       grading.decided = set_points_.contains(row.submission);
-      row.counted = grading.gradeable();
+      row.not_asked = grading.not_asked;
+      row.counted = grading.gradeable() && row.not_asked == 0;
+      if (row.not_asked > 0) larger_budget_ = std::max(larger_budget_, grading.larger_budget());
       take(row, grading);
     }
     set_by_hand(row);
@@ -163,6 +166,7 @@ class OverviewMaker {
       all.push_back((row.graded ? "not graded anew: " : "not graded: ") + entry->failure);
     }
     if (row.not_gradeable()) all.emplace_back("not gradeable");
+    if (row.not_asked > 0) all.push_back(grading.not_whole());
     if (grading.status != Status::passed) all.emplace_back(name(grading.status));
     if (statuses_[row.submission].contains(Status::sandbox_violation) &&
         grading.status != Status::sandbox_violation) {
@@ -179,6 +183,19 @@ class OverviewMaker {
       all.emplace_back("set by hand");
     }
     return all;
+  }
+
+  std::string go_on() const {
+    std::set<std::string> paths;  // several students may have handed in one
+    for (const OverviewRow& row : made_.rows) {
+      if (lacks_cases(row)) paths.insert(entries_.at(row.submission).path);
+    }
+    if (paths.empty()) return "";
+    std::vector<std::string> words{program_name(), "grade"};
+    words.insert(words.end(), paths.begin(), paths.end());
+    words.insert(words.end(), {"--gradebook", book_.file().string(), "--budget",
+                               fmt::format("{}", larger_budget_)});
+    return shell_line(words);
   }
 
   void add_decisions() {
@@ -223,6 +240,7 @@ class OverviewMaker {
   /// By item and group: how many lose it, and by which case alone.
   std::map<std::pair<std::string, std::string>, std::int64_t> losing_;
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::int64_t>> lost_by_;
+  double larger_budget_ = 0;
   std::set<std::string> seen_;  // submissions whose mistakes are counted
   Overview made_;
 };
@@ -230,7 +248,12 @@ class OverviewMaker {
 }  // namespace
 
 bool has_total(const OverviewRow& row) {
-  return row.counted || row.absent || std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
+  return row.has_points() || row.absent ||
+         std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
+}
+
+bool lacks_cases(const OverviewRow& row) {
+  return row.not_asked > 0 && !std::ranges::all_of(row.points, &OverviewPoints::set_by_hand);
 }
 
 std::optional<std::int64_t> days_late(const Overview& overview, const OverviewRow& row) {

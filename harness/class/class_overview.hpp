@@ -23,12 +23,14 @@ struct OverviewRow : Student {
   bool absent = false;                      // of the roster, and nothing was handed in
   bool time_of_files = false;               // `handed_in`: whoever handed it in may have set it
   bool graded = false;                      // false: absent, or it could not be graded
-  bool counted = false;                     // graded and gradeable: the points count
+  bool counted = false;                     // gradeable and graded whole: the points count
+  std::int64_t not_asked = 0;               // cases that were not run; its points are those so far
   std::vector<OverviewPoints> points = {};  // one per item of the overview
   double total = 0;
   std::int64_t passed = 0, failed = 0, skipped = 0;  // cases
   /// What a teacher should look at, for people to read: "COMPILE_ERROR", "SANDBOX_VIOLATION",
-  /// "nothing handed in", "not gradeable", "not graded: ...", "forbidden calls", "graded by an
+  /// "nothing handed in", "not gradeable", "not graded whole: 321 cases were not run",
+  /// "not graded: ...", "forbidden calls", "graded by an
   /// earlier rubric", "graded with other limits", "to be graded again", "changed since the roster
   /// was stored" (where that says when they handed in), "set by hand". Most important first.
   std::vector<std::string> flags = {};
@@ -36,13 +38,17 @@ struct OverviewRow : Student {
 
   /// The name in the roster, or else that of the submission.
   const std::string& called() const { return name.empty() ? submission : name; }
+  /// All of its points, or those so far.
+  bool has_points() const { return counted || not_asked > 0; }
   /// There is nothing in it that could have points, until somebody decides.
-  bool not_gradeable() const { return graded && !counted; }
+  bool not_gradeable() const { return graded && !has_points(); }
 };
 
 /// Whether there is a total: not where the submission could not be graded, unless all points were
 /// set by hand.
 bool has_total(const OverviewRow& row);
+/// Whether that is no grade: it was not graded whole, and not all points were set by hand.
+bool lacks_cases(const OverviewRow& row);
 
 struct OverviewItem {
   std::string name;
@@ -80,6 +86,7 @@ struct Overview {
   std::string rubric, title;
   std::vector<OverviewItem> items;
   double points = 0;                      // of all items
+  std::string go_on;                      // the command that grades whole what is not; or empty
   std::vector<OverviewRow> rows;          // the roster's order, then others by name
   std::vector<OverviewMistake> mistakes;  // that which costs most points first
   std::vector<OverviewMistake> unnamed;   // likewise: failures that no known mistake explains

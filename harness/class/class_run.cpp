@@ -6,6 +6,7 @@
 #include "class/gradebook.hpp"
 #include "class/roster.hpp"
 #include "class/slurm.hpp"
+#include "grade/budget.hpp"
 #include "grade/grading_record.hpp"
 #include "grade/submission.hpp"
 
@@ -193,13 +194,15 @@ class ClassRun {
   }
 
   /// What could not be loaded or run here is tried again: a package may have been installed since,
-  /// and another machine may have a device.
+  /// and another machine may have a device. So is what was not graded whole, with more time.
   void find_ungradeable() {
     const auto set_points = book_.all_set_points();
     for (const auto& [name, entry] : book_.entries()) {
-      const bool has_grading = class_.contains(name) && !entry.files.empty();
-      if (!has_grading || set_points.contains(name)) continue;
+      if (!class_.contains(name) || entry.files.empty()) continue;
       const Grading grading = book_.outline(name);
+      const bool has_more_time = budget_of(grader_.exam()) > grading.budget;
+      if (grading.not_asked > 0 && has_more_time) ungradeable_.insert(name);
+      if (set_points.contains(name)) continue;
       const bool is_python = grading.kind == harness::name(SubmissionKind::python);
       const bool may_change = is_python || grading.status == Status::skipped;
       if (may_change && !grading.gradeable()) ungradeable_.insert(name);
@@ -285,7 +288,8 @@ class ClassRun {
     events_.done(state_, submission.name + ": " +
                              (grading.gradeable() ? fmt::format("{:.2f} of {} points",
                                                                 grading.earned(), grading.points())
-                                                  : "not gradeable: " + grading.message));
+                                                  : "not gradeable: " + grading.message) +
+                             (grading.not_asked > 0 ? "; " + grading.not_whole() : ""));
     return "";
   }
 
@@ -372,6 +376,13 @@ class ClassRun {
   ClassResult conclude() const {
     say_who_is_new();
     ClassResult result{state_};
+    for (const auto& [name, entry] : book_.entries()) {
+      if (!class_.contains(name) || entry.files.empty()) continue;
+      const Grading grading = book_.outline(name);
+      if (grading.not_asked == 0) continue;
+      result.not_whole.push_back(name);
+      result.larger_budget = std::max(result.larger_budget, grading.larger_budget());
+    }
     for (const auto& [name, statuses] : book_.statuses()) {
       if (!class_.contains(name)) continue;
       for (const auto& [status, count] : statuses) {

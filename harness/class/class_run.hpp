@@ -40,6 +40,8 @@ struct ClassEvents {
 struct ClassResult {
   ClassState state;
   bool passed = false, failed = false, skipped = false;  // whether a case of these submissions was
+  std::vector<std::string> not_whole = {};               // names of these that are not graded whole
+  double larger_budget = 0;                              // with which they may be
 };
 
 /// Grades what the gradebook does not hold, or holds an earlier version of. Throws UsageError.

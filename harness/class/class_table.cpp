@@ -57,7 +57,7 @@ Table table_of(const Overview& overview, bool numbered) {
     cells.push_back({short_name(row.called()), Tone::strong});
     for (std::size_t i = 0; i < row.points.size(); ++i) {
       const OverviewPoints& points = row.points[i];
-      if (!row.counted && !points.set_by_hand) {
+      if (!row.has_points() && !points.set_by_hand) {
         cells.push_back({"-", Tone::quiet});
       } else {
         cells.push_back({(points.set_by_hand ? "*" : "") + points_text(points.earned),
@@ -221,6 +221,9 @@ std::string class_table(const Overview& overview, bool colour, std::size_t width
   text += render(table, colour, width) + "\n";
   const std::string set = by_hand(overview, colour);
   if (!set.empty()) text += set + "\n";
+  if (!overview.go_on.empty()) {
+    text += "not graded whole; go on with: " + printable(overview.go_on, 4000) + "\n\n";
+  }
   return text;
 }
 
@@ -229,6 +232,8 @@ std::string class_summary(const Overview& overview, bool colour, std::size_t wid
   const auto no_work = std::ranges::count_if(overview.rows, &OverviewRow::not_gradeable);
   std::string text = fmt::format("{}, {} graded", counted(overview.rows.size(), "student"), graded);
   if (no_work > 0) text += fmt::format(", {} of them not gradeable", no_work);
+  const auto partly = std::ranges::count_if(overview.rows, lacks_cases);
+  if (partly > 0) text += fmt::format(", {} of them not whole", partly);
   if (graded == 0) return text + "\n";
   text +=
       fmt::format("\nof {} points the mean is {}, the median {}\n\n", points_text(overview.points),

@@ -154,6 +154,10 @@ int conclude(const ClassResult& result, const std::string& gradebook) {
     print("not graded: " + printable(name + ": " + why) + "\n");
   }
   if (!state.failures.empty()) print("the same command tries these again\n");
+  if (!result.not_whole.empty()) {
+    print(fmt::format("not graded whole: {}; go on with the same command and --budget {}\n",
+                      printable(joined(result.not_whole), 2000), result.larger_budget));
+  }
   print("table and reports: prenorm gradebook " + shell_word(gradebook) + "\n");
   if (!state.failures.empty()) return 2;
   if (!result.passed && !result.failed) return 3;  // as exit_code() of one submission

@@ -230,6 +230,8 @@ int show_class(const Gradebook& book, const GradebookOptions& options) {
           "': wanted a time like 2026-10-05, 2026-10-05T23:59 or 2026-10-05T23:59+02:00");
     }
   }
+  const bool exports = !options.csv.empty() || !options.fill.empty();
+  if (exports && !options.incomplete) require_whole(class_);
   if (!options.feedback.empty()) hand_out(book, options, class_);
   if (!options.csv.empty()) write_text(options.csv, class_csv(class_));
   if (!options.html.empty()) write_text(options.html, class_html(class_));
@@ -262,6 +264,9 @@ void check(const GradebookOptions& options) {
   require_one_on_output(options.reports());
   if (options.fill.empty() != options.out.empty()) {
     throw UsageError("--fill EXPORT and --out FILE go together: grades are written into a copy");
+  }
+  if (options.incomplete && options.csv.empty() && options.fill.empty()) {
+    throw UsageError("--incomplete is for --csv FILE and --fill EXPORT");
   }
   if (options.fill.empty() && !options.column.empty()) {
     throw UsageError("--column is for --fill EXPORT");
@@ -328,6 +333,8 @@ Option report_options(GradebookOptions& o) {
       {"--column NAME", o.column,
        "With --fill: the column for the totals, as \"Assignment 1 (12345)\""},
       {"--out FILE", o.out, "With --fill: the copy"},
+      {"--incomplete", o.incomplete,
+       "With --csv or --fill: also the points so far of what is not graded whole"},
       {"--verbose", o.verbose, "With --student: print every failing case"},
       no_color_option(o.no_color)};
 }

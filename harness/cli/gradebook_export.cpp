@@ -173,6 +173,17 @@ int list_similar(const GradebookOptions& options) {
   return 0;
 }
 
+void require_whole(const Overview& class_) {
+  std::vector<std::string> names;
+  for (const OverviewRow& row : class_.rows) {
+    if (lacks_cases(row)) names.push_back(row.called());
+  }
+  if (names.empty()) return;
+  throw UsageError("not graded whole: " + printable(joined(names), 1000) +
+                   "; go on with: " + printable(class_.go_on, 4000) +
+                   "; or export the points so far with --incomplete");
+}
+
 int fill_export(const GradebookOptions& options, const Overview& class_) {
   const std::optional<std::string> text = read_whole(options.fill);
   if (!text) throw UsageError("cannot read " + options.fill);

@@ -7,16 +7,8 @@ namespace prenorm::harness {
 namespace {
 
 constexpr double least_seconds = 300, seconds_for_a_case = 0.5;
-constexpr double most_clock_seconds = 1e8;  // that the clock can add to
 /// What cases that end their worker, or never end, may cost a problem.
 constexpr int most_slow = 3, most_workers_lost = 30;
-
-WallBudget::Clock::duration part(WallBudget::Clock::duration whole, std::size_t count,
-                                 std::size_t of) {
-  const double share =
-      static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(1, of));
-  return std::chrono::duration_cast<WallBudget::Clock::duration>(whole * std::min(1.0, share));
-}
 
 }  // namespace
 
@@ -27,29 +19,39 @@ double budget_of(const Exam& exam) {
   return std::max(least_seconds, seconds_for_a_case * static_cast<double>(cases));
 }
 
-WallBudget::WallBudget(double seconds)
-    : seconds_(std::min(seconds, most_clock_seconds)),
-      end_(deadline_in(seconds_)),
-      kind_end_(end_) {}
-
-void WallBudget::leave_out(Clock::duration time) {
-  end_ += time;
-  kind_end_ += time;
+void Budget::begin_kind(std::size_t count, std::size_t of) {
+  const std::scoped_lock lock(one_);
+  const double share =
+      static_cast<double>(count) / static_cast<double>(std::max<std::size_t>(1, of));
+  end_ = spent_ + std::max(0.0, seconds_ - spent_) * std::min(1.0, share);
+  given_ = spent_;
 }
 
-void WallBudget::begin_kind(std::size_t count, std::size_t of) {
-  const Clock::time_point now = Clock::now();
-  kind_end_ = now + part(std::max(end_ - now, Clock::duration::zero()), count, of);
-}
-
-void WallBudget::begin_round(std::size_t turns, unsigned threads) {
+void Budget::begin_round(std::size_t turns) {
+  const std::scoped_lock lock(one_);
   turns_ = turns;
-  threads_ = threads;
 }
 
-WallBudget::Clock::time_point WallBudget::next_turn() {
-  const Clock::time_point now = Clock::now();
-  return now + part(std::max(kind_end_ - now, Clock::duration::zero()), threads_, turns_--);
+double Budget::begin_turn() {
+  const std::scoped_lock lock(one_);
+  const double share = std::max(0.0, end_ - given_) / static_cast<double>(turns_--);
+  given_ += share;
+  return share;
+}
+
+void Budget::end_turn(double seconds, double used) {
+  const std::scoped_lock lock(one_);
+  given_ += used - seconds;
+}
+
+void Budget::spend(double seconds) {
+  const std::scoped_lock lock(one_);
+  spent_ += seconds;
+}
+
+double Budget::left() const {
+  const std::scoped_lock lock(one_);
+  return end_ - spent_;
 }
 
 void Losses::add(const ExamCase& exam_case, const Result& result, bool slow, bool worker_is_lost) {

@@ -1,12 +1,11 @@
-// What one submission may cost: wall time for all of its cases, and what is lost on those of one
-// problem that never end.
+// What one submission may cost: processor time for all of its cases, and what is lost on those of
+// one problem that never end.
 #pragma once
 
 #include "fixture/verdict.hpp"
 #include "grade/exam.hpp"
 
-#include <atomic>
-#include <chrono>
+#include <mutex>
 
 namespace prenorm::harness {
 
@@ -14,38 +13,37 @@ namespace prenorm::harness {
 /// needs about a twentieth of these.
 double budget_of(const Exam& exam);
 
-/// The wall time of all cases of one submission. All of it bounds each load and each call
-/// (RunLimits::end), so a grade comes out.
+/// The time for all cases of one submission: that of its own processes (Solution::spent()), so
+/// that points do not depend on what else the machine does. Any number of threads may ask.
 ///
 /// Visible cases are all asked before the hidden ones, so each kind has its part of the time, by
 /// the number of its cases. Problems take turns: one gets an equal share of what is left, and waits
 /// for another turn where that is not enough. So a slow problem takes no time from a quick one.
-class WallBudget {
+class Budget {
  public:
-  using Clock = std::chrono::steady_clock;
+  explicit Budget(double seconds) : seconds_(seconds), end_(seconds) {}
 
-  /// It runs from now on.
-  explicit WallBudget(double seconds);
-
-  /// Work that asks no case, which took that long, does not count.
-  void leave_out(Clock::duration time);
   /// From now on one kind of cases is asked: `count` of `of` that have not been asked yet.
   void begin_kind(std::size_t count, std::size_t of);
-  /// All problems that have cases left get a turn, on so many threads.
-  void begin_round(std::size_t turns, unsigned threads);
-  /// The next turn begins: when its share of the time is over.
-  Clock::time_point next_turn();
+  /// All problems that have cases left get a turn.
+  void begin_round(std::size_t turns);
+  /// The seconds of the next turn.
+  double begin_turn();
+  /// It took `used` of its seconds.
+  void end_turn(double seconds, double used);
 
-  /// When the present kind of cases ends.
-  Clock::time_point end() const { return kind_end_; }
-  bool spent() const { return Clock::now() >= kind_end_; }
+  void spend(double seconds);
+  /// What the present kind of cases has left.
+  double left() const;
+  bool spent() const { return left() <= 0; }
   double seconds() const { return seconds_; }
 
  private:
-  double seconds_;
-  Clock::time_point end_, kind_end_;
-  std::atomic<std::size_t> turns_ = 1;
-  unsigned threads_ = 1;
+  mutable std::mutex one_;
+  double seconds_, end_;  // of all cases; where the present kind ends
+  double spent_ = 0;
+  double given_ = 0;  // to turns: as many seconds as they have used, or may use
+  std::size_t turns_ = 1;
 };
 
 /// Ends the cases of a problem where each would cost a worker and much time. The group that is

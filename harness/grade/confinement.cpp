@@ -102,16 +102,17 @@ Sandbox submission_sandbox(const SubmissionOptions& options) {
 
 }  // namespace
 
-std::string hand_out(const Process::Command& command, std::size_t most, double seconds) {
+std::string hand_out(const Process::Command& command, std::size_t most, double seconds,
+                     double processors) {
   Process process(command);
-  const Process::Deadline deadline = deadline_in(seconds);
+  const Process::Patience patience = process.within(seconds, usual_clock_factor, processors);
   std::string digits(20, ' ');
-  process.receive(digits.data(), digits.size(), deadline);
+  process.receive(digits.data(), digits.size(), patience);
   const std::size_t size = std::strtoull(digits.c_str(), nullptr, 10);
   if (size > most)
     throw std::runtime_error("hands out more than " + std::to_string(most) + " bytes");
   std::string bytes(size, '\0');
-  process.receive(bytes.data(), bytes.size(), deadline);
+  process.receive(bytes.data(), bytes.size(), patience);
   return bytes;
 }
 

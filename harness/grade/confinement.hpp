@@ -8,8 +8,10 @@
 namespace prenorm::harness {
 
 /// What a command hands out over its socket: 20 digits of size, then the bytes. Throws
-/// std::runtime_error where that is more than `most`, and the exceptions of Process.
-std::string hand_out(const Process::Command& command, std::size_t most, double seconds);
+/// std::runtime_error where that is more than `most`, and the exceptions of Process. `seconds` of
+/// processor time, of so many processors: Process::within().
+std::string hand_out(const Process::Command& command, std::size_t most, double seconds,
+                     double processors = 1);
 
 /// A script of libexec/prenorm, to be run by the interpreter in `box`, which gets what both need to
 /// read. Nothing is run to find that out.

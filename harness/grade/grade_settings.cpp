@@ -32,12 +32,14 @@ constexpr std::array settings_table{
                  "environment, or else the system's",
                  Takes::interpreter, repeated, kept},
     GradeSetting{"--timeout", &GradeSettings::timeout, "SECONDS",
-                 "Limit for one call (default: 10)", Takes::positive, repeated, kept},
+                 "Processor time for one call (default: 10); by the clock, limits of time are\n"
+                 "ten times as long",
+                 Takes::positive, repeated, kept},
     GradeSetting{"--build-timeout", &GradeSettings::build_timeout, "SECONDS",
-                 "Limit for the build (default: 300)", Takes::positive, repeated, kept},
+                 "Processor time for the build (default: 300)", Takes::positive, repeated, kept},
     GradeSetting{"--budget", &GradeSettings::budget, "SECONDS",
-                 "Limit for all cases of one submission (default: 300, or 0.5 per case where\n"
-                 "that is more); cases that have not run by then fail",
+                 "Processor time for all cases of one submission (default: 300, or 0.5 per case\n"
+                 "where that is more); with cases left it is not graded whole",
                  Takes::positive, repeated, kept},
     GradeSetting{"--memory", &GradeSettings::memory, "GIB",
                  "Memory limit for all processes together (default: 4)", Takes::positive, repeated,

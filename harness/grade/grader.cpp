@@ -171,7 +171,8 @@ Grader::Grader(GradeSettings& settings, unsigned jobs, Progress progress)
       sandbox_(choose_sandbox(settings.sandbox, note_)),
       exam_(exam_of(settings, jobs, std::move(progress))),
       adapters_(adapters_of(exam_)) {
-  settings.whole_seconds = settings.build_timeout + budget_of(exam_) + seconds_of_grader;
+  settings.whole_seconds =
+      usual_clock_factor * (settings.build_timeout + budget_of(exam_)) + seconds_of_grader;
 }
 
 std::string Grader::exam_digest() const {
@@ -229,6 +230,14 @@ Grading Grader::grade(const fs::path& path) {
   const Submission submission(path, submission_options(settings_, exam_, sandbox_), adapters_);
   Grading grading = harness::grade(submission, exam_);
   grading.sandbox = name(sandbox_);
+  if (grading.not_asked > 0) {
+    GradeSettings more = settings_;
+    more.budget = grading.larger_budget();
+    grading.notes.insert(
+        grading.notes.begin(),
+        fmt::format("{}, as the time for all, {} of processor time, was over; go on with: {}",
+                    grading.not_whole(), duration(grading.budget), repeat_line(more, path)));
+  }
   if (submission.noted().package_is_missing) {
     grading.notes.push_back(
         fmt::format("Python is {}; `--python PATH` names another, as that of a virtual environment",

@@ -300,6 +300,12 @@ bool Grading::gradeable() const {
          kind == name(SubmissionKind::cuda);
 }
 
+std::string Grading::not_whole() const {
+  if (not_asked == 0) return "";
+  return "not graded whole: " + counted(static_cast<std::size_t>(not_asked), "case") +
+         (not_asked == 1 ? " was" : " were") + " not run";
+}
+
 double Grading::points() const { return sum_of(items, &GradedItem::points); }
 
 double Grading::earned() const { return sum_of(items, &GradedItem::earned); }

@@ -108,12 +108,19 @@ struct Grading {
   std::vector<CallProfile> profiles;  // of emulated kernels: advice
   double seconds = 0;
   bool decided = false;  // somebody has set points by hand
+  /// Cases that were not run, as the time for all was over: the points are not the whole grade.
+  std::int64_t not_asked = 0;
+  double budget = 0;  // seconds for all cases
 
   /// "CMake project", "CUDA source, emulated".
   std::string kind_text() const { return kind + (emulated ? ", emulated" : ""); }
   /// False: nothing of it could be loaded, which says nothing about the work. It has no points
   /// until somebody decides. (A library that cannot be loaded was built by whoever hands it in.)
   bool gradeable() const;
+  /// "not graded whole: 321 cases were not run"; empty where all were.
+  std::string not_whole() const;
+  /// With which the next grading may be whole.
+  double larger_budget() const { return 4 * budget; }
   double points() const;
   double earned() const;
   /// Every case's result, visible and hidden, in the order of items. A hidden one without anything

@@ -56,7 +56,7 @@ PRENORM_JSON(GradedItem, name, problems, points, earned, groups, cases, diagnose
 PRENORM_JSON_WITH_RARE(Grading,
                        (submission, kind, emulated, rubric, title, sandbox, notes, forbidden_calls,
                         imports, seed, status, message, items, profiles, seconds),
-                       unreadable)
+                       unreadable, not_asked, budget)
 
 std::string grading_record(const Grading& grading) { return to_line(grading); }
 

@@ -1,9 +1,9 @@
 // Code: hidden cases drawn, all cases run through the submission's worker, wrong numbers diagnosed.
 #include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "grade/budget.hpp"
 #include "grade/exam.hpp"
 #include "grade/marks.hpp"
+#include "grade/workers.hpp"
 #include "replay/runner.hpp"
 
 #include <algorithm>
@@ -25,6 +25,9 @@ constexpr std::size_t most_printed = 16u << 10;
 /// Of the limit of a call, for a problem's other cases once one has timed out: the same slow
 /// constructor shall not cost the whole limit again.
 constexpr double share_after_timeout = 0.25;
+/// A call that took so many times its processor time by the clock had to wait for a processor, or
+/// slept.
+constexpr double much_waiting = 1.25;
 /// Failing cases of a problem that are asked again alone, and the largest of these.
 constexpr std::size_t most_asked_alone = 2;
 constexpr std::int64_t most_elements_alone = 1 << 16;
@@ -33,45 +36,36 @@ constexpr std::size_t most_started_together = 4;
 
 class Run {
  public:
-  /// `workers` are those of the first threads, at least one. The first has been loaded; the others
-  /// may have been started.
-  Run(const Exam& exam, const Submission& submission, std::vector<Solution> workers,
-      WallBudget& budget)
+  /// `workers` are those of the first threads, as Workers takes them.
+  Run(const Exam& exam, const Submission& submission, std::vector<Solution> workers, Budget& budget)
       : exam_(exam),
         submission_(submission),
         budget_(budget),
         snippets_(submission.adapters, workers.front().mode() == "numpy"),
-        call_limit_(workers.front().call_limit()),
         mode_(workers.front().mode()),
         on_device_(workers.front().on_device()),
         // A device takes one call at a time.
         askers_(on_device_ ? 1 : exam.options.jobs),
         pools_(make_pools(exam.options.jobs)),
-        standings_(exam.parts.size()) {
+        standings_(exam.parts.size()),
+        workers_(submission, budget, std::move(workers), askers_) {
     for (const ExamPart& part : exam.parts) {
       const auto give = [&submission, &part](LoadedCase& loaded) {
         submission.adapters.give(part.problem, loaded);
       };
       markers_.push_back(
           std::make_unique<Marker>(exam, part, submission.name, give, mode_ == "tf32"));
-      if (!workers.front().function_for(part.problem).empty()) solved_.insert(part.problem);
+      if (!workers_.of(0).function_for(part.problem).empty()) solved_.insert(part.problem);
       cases_ += part.cases.size();
     }
     clues_.resize(exam.parts.size());
-    seats_.resize(std::max(1u, askers_));
-    for (std::size_t i = 0; i < std::min(workers.size(), seats_.size()); ++i) {
-      seats_[i].solution = std::move(workers[i]);
-    }
   }
 
   std::vector<Marks> all() {
-    const auto start = Clock::now();
     draw();
-    budget_.leave_out(Clock::now() - start);
     // All visible cases first: what reports show of them can hold nothing of hidden inputs.
     submission_.visible_cases_begin();
     ask_all(false);
-    const auto asked = Clock::now();
     if (!on_device_) {
       in_parallel(exam_.parts.size(), askers_,
                   [this](std::size_t i, std::size_t thread) { ask_alone(i, thread); });
@@ -79,7 +73,6 @@ class Run {
     // Answers to laws are shown: who gives them must not have seen hidden inputs.
     in_parallel(exam_.parts.size(), askers_,
                 [this](std::size_t i, std::size_t thread) { ask_about_laws(i, thread); });
-    budget_.leave_out(Clock::now() - asked);
     submission_.hidden_cases_begin();
     ask_all(true);
     std::vector<Marks> marks(exam_.parts.size());
@@ -91,7 +84,7 @@ class Run {
                                      explained ? &pool.get("reference") : nullptr);
     });
     add_clues(exam_, clues_, marks);
-    seats_.clear();
+    workers_.clear();
     return marks;
   }
 
@@ -105,7 +98,7 @@ class Run {
       LoadedCase loaded = markers_[i]->load(*standings_[i].largest);
       submission_.adapters.give(part.problem, loaded);
       Solution solution = submission_.solution();
-      solution.limit_end(budget_.end());
+      solution.limit_rest(budget_.left());
       if (!solution.load()) continue;
       solution.take_counts();  // from then on it counts
       replay(part.problem, part.file->fixture->signature(), loaded, solution,
@@ -133,7 +126,7 @@ class Run {
   }
 
   /// Cases that did not run, or did not end, as the time for all was over.
-  std::size_t too_late() const { return too_late_; }
+  std::size_t not_asked() const { return not_asked_; }
 
  private:
   /// Of a problem with wrong numbers in visible cases, and of what it is made of that the rubric
@@ -146,7 +139,7 @@ class Run {
     for (const std::string& part : parts_of(problem)) {  // the simplest first
       const auto unasked = exam_.unasked.find(part);
       if (unasked == exam_.unasked.end() || budget_.spent()) continue;
-      Solution& asked = fresh_worker(thread);
+      Solution& asked = workers_.fresh(thread);
       if (asked.function_for(part).empty()) continue;
       if (told_by_laws(part, parse_signature(unasked->second), *dtype, asked, thread).empty())
         continue;
@@ -154,7 +147,7 @@ class Run {
       return;
     }
     clues_[i].clues = told_by_laws(problem, exam_.parts[i].file->fixture->signature(), *dtype,
-                                   fresh_worker(thread), thread);
+                                   workers_.fresh(thread), thread);
   }
 
   std::vector<Clue> told_by_laws(const std::string& problem, const Signature& signature,
@@ -172,6 +165,8 @@ class Run {
     Losses losses;
     int calls = calls_with_other_axes;  // that may still be made
     std::vector<std::size_t> left;      // cases to be asked
+    std::vector<std::size_t> later;     // those to be asked alone, when all others have been
+    bool is_alone = false;              // these are being asked
     std::vector<std::size_t> failed;    // cases that may be asked again alone
     std::size_t printed = 0;            // bytes
     std::set<std::string> changed;      // inputs that visible cases changed
@@ -182,12 +177,6 @@ class Run {
     std::optional<std::size_t> largest;
   };
 
-  /// A thread's worker.
-  struct Seat {
-    std::optional<Solution> solution;
-    bool used = false;
-  };
-
   /// Hidden cases of all problems; those that were kept have no tf32 tolerances.
   void draw() {
     const fs::path& kept = exam_.options.drawn;
@@ -196,20 +185,6 @@ class Run {
         kept.empty() || tf32 ? draw_hidden(exam_, pools_, tf32) : read_drawn(kept, exam_);
     draw_own(exam_, submission_.name, submission_.files, pools_, drawn);
     for (std::size_t i = 0; i < drawn.size(); ++i) markers_[i]->drawn(std::move(drawn[i]));
-  }
-
-  /// A worker that no call has been made in: what one problem leaves behind, another does not find.
-  /// Where workers take seconds to start, there is one for each thread, of which copies answer.
-  Solution& fresh_worker(std::size_t thread) {
-    Seat& seat = seats_[thread];
-    if (!seat.solution || (seat.used && !submission_.slow_to_start())) {
-      seat.solution = submission_.solution();
-    }
-    seat.used = true;
-    seat.solution->limit_end(budget_.end());
-    seat.solution->limit_calls(call_limit_);
-    if (submission_.slow_to_start()) seat.solution->begin_anew();
-    return *seat.solution;
   }
 
   Result not_implemented(const std::string& problem, const Solution& solution) const {
@@ -257,7 +232,8 @@ class Run {
     return order;
   }
 
-  /// All visible cases, or all hidden ones: each problem's in turn, until none is left.
+  /// All visible cases, or all hidden ones: each problem's in turn, until none is left. Then, one
+  /// problem after the other, those that shall be asked alone.
   void ask_all(bool hidden) {
     std::vector<std::size_t> waiting = smallest_first();
     std::size_t count = 0;
@@ -267,32 +243,52 @@ class Run {
     }
     budget_.begin_kind(count, cases_ - asked_);
     while (!waiting.empty()) {
-      budget_.begin_round(waiting.size(), askers_);
+      budget_.begin_round(waiting.size());
       in_parallel(waiting.size(), askers_,
                   [&](std::size_t turn, std::size_t thread) { take_turn(waiting[turn], thread); });
       std::erase_if(waiting, [&](std::size_t i) { return standings_[i].left.empty(); });
+    }
+    for (const std::size_t i : smallest_first()) {
+      Standing& standing = standings_[i];
+      standing.left = std::exchange(standing.later, {});
+      standing.is_alone = true;
+      budget_.begin_round(1);
+      if (!standing.left.empty()) take_turn(i, 0);
+      standing.is_alone = false;
     }
   }
 
   /// Asks cases of a problem until its share of the time is over: at least one.
   void take_turn(std::size_t i, std::size_t thread) {
     const ExamPart& part = exam_.parts[i];
-    const Clock::time_point end = budget_.next_turn();
+    const double seconds = budget_.begin_turn();
     std::vector<std::size_t>& left = standings_[i].left;
-    if (left.empty()) return;
-    Solution& solution = fresh_worker(thread);
+    if (left.empty()) return budget_.end_turn(seconds, 0);
+    Solution& solution = workers_.fresh(thread);
     const std::optional<Result> why = cannot_run(part.problem, solution);
+    double used = workers_.spend(thread);
     do {
       const std::size_t number = left.front();
       left.erase(left.begin());
       exam_.options.progress(part.problem, ++asked_, cases_);
       if (why) {
-        too_late_ += why->status == Status::timeout ? 1 : 0;
+        not_asked_ += why->status == Status::timeout ? 1 : 0;
         markers_[i]->add(number, *why);
       } else {
         ask(i, number, thread);
+        used += workers_.spend(thread);
       }
-    } while (!left.empty() && (why || Clock::now() < end || budget_.spent()));
+    } while (!left.empty() && (why || used < seconds || budget_.spent()));
+    budget_.end_turn(seconds, used);
+  }
+
+  /// This case, and those of its problem that have not been asked yet: a machine that is busy, with
+  /// other cases of it too, is no reason to lose one.
+  void ask_later(std::size_t i, std::size_t number) {
+    Standing& standing = standings_[i];
+    standing.later = std::exchange(standing.left, {});
+    standing.later.insert(standing.later.begin(), number);
+    --asked_;
   }
 
   /// One case, in that thread's worker.
@@ -311,7 +307,7 @@ class Run {
       return marker.add(number, standing.losses.not_run());
     }
     if (budget_.spent()) {
-      ++too_late_;
+      ++not_asked_;
       return marker.add(number, not_run_in_time(exam_case.hidden));
     }
     marker.accept(number, pools_[thread].get("mistakes"));
@@ -321,9 +317,11 @@ class Run {
     // A project may have CUDA sources, and compute without them: that is not slower than C++.
     const bool large = standing.launches && is_large(elements);
     const bool shorter = large || standing.losses.shortens(exam_case);
-    Solution& solution = *seats_[thread].solution;
-    solution.limit_calls(shorter ? share_after_timeout * call_limit_ : call_limit_);
+    Solution& solution = workers_.of(thread);
+    const double limit = workers_.call_limit();
+    solution.limit_calls(shorter ? share_after_timeout * limit : limit);
     const auto start = Clock::now();
+    const double spent = solution.spent();
     const Signature& signature = part.file->fixture->signature();
     const ReplayOptions options{.twice = true,
                                 .alone = false,
@@ -338,12 +336,18 @@ class Run {
       standing.too_large = elements;
       return marker.leave_out(number, &Marks::too_large);
     }
-    const bool late = result.status == Status::timeout && budget_.spent();
-    too_late_ += late ? 1 : 0;
+    const std::chrono::duration<double> took = Clock::now() - start;
+    const double own = solution.spent() - spent;
+    const bool timed_out = result.status == Status::timeout;
+    const bool late = timed_out && own >= budget_.left();
+    if (timed_out && !late && !standing.is_alone && took.count() > much_waiting * own) {
+      return ask_later(i, number);
+    }
+    not_asked_ += late ? 1 : 0;
     if (submission_.emulated && result.launches > 0) standing.launches = true;
     result.message = submission_.told(result.message);
     result.printed = exam_case.hidden ? "" : kept(i, submission_.told(result.printed));
-    if (shorter && !late && result.status == Status::timeout) {
+    if (shorter && timed_out && !late) {
       result.message += ", a quarter of the limit, as another case of this problem had all of it";
     }
     const bool fails =
@@ -353,8 +357,7 @@ class Run {
       standing.failed.push_back(number);
     }
     if (!late) {
-      const std::chrono::duration<double> took = Clock::now() - start;
-      const bool slow = took.count() > share_after_timeout * call_limit_;
+      const bool slow = own > share_after_timeout * limit;
       standing.losses.add(exam_case, result, slow,
                           submission_.slow_to_start() && !solution.running());
     }
@@ -389,8 +392,8 @@ class Run {
       LoadedCase loaded = marker.load(number);
       submission_.adapters.give(part.problem, loaded);
       const std::optional<ToldAlone> told =
-          called_alone(part.problem, part.file->fixture->signature(), loaded, fresh_worker(thread),
-                       exam_.rubric.inputs_may_change);
+          called_alone(part.problem, part.file->fixture->signature(), loaded,
+                       workers_.fresh(thread), exam_.rubric.inputs_may_change);
       if (told) return marker.tell_alone(number, *told);
     }
   }
@@ -441,9 +444,8 @@ class Run {
 
   const Exam& exam_;
   const Submission& submission_;
-  WallBudget& budget_;
+  Budget& budget_;
   Snippets snippets_;
-  double call_limit_ = 0;  // seconds
   std::string mode_;
   bool on_device_ = false;
   std::set<std::string> solved_;  // problems
@@ -452,15 +454,16 @@ class Run {
   std::vector<std::unique_ptr<Marker>> markers_;
   std::vector<Standing> standings_;  // one for each problem
   std::vector<ToldByLaws> clues_;    // likewise
-  std::vector<Seat> seats_;          // one for each thread
+  Workers workers_;
   std::size_t cases_ = 0;
-  std::atomic<std::size_t> asked_ = 0, too_late_ = 0;
+  std::atomic<std::size_t> asked_ = 0, not_asked_ = 0;
 };
 
 }  // namespace
 
 std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Grading& grading) {
-  WallBudget budget(budget_of(exam));
+  Budget budget(budget_of(exam));
+  grading.budget = budget.seconds();
   std::vector<Solution> workers;
   workers.push_back(submission.solution());
   if (submission.slow_to_start() && !submission.has_device) {
@@ -471,21 +474,23 @@ std::vector<Marks> mark_code(const Exam& exam, const Submission& submission, Gra
     for (Solution& worker : workers) worker.start();
   }
   Solution& probe = workers.front();
-  probe.limit_end(budget.end());
-  if (!probe.load()) {
+  probe.limit_rest(budget.left());
+  const bool loaded = probe.load();
+  budget.spend(probe.spent());
+  if (!loaded) {
     grading.status = probe.status();
     grading.message = submission.told(probe.message());
-    return mark_alike(exam, submission.name, grading.status, grading.message);
+    std::vector<Marks> marks = mark_alike(exam, submission.name, grading.status, grading.message);
+    if (budget.spent()) {
+      for (const Marks& each : marks) grading.not_asked += std::ssize(each.cases);
+    }
+    return marks;
   }
   Run run(exam, submission, std::move(workers), budget);
   std::vector<Marks> marks = run.all();
   if (submission.emulated) grading.profiles = run.profiles();
   std::ranges::move(run.changed_inputs(), std::back_inserter(grading.notes));
-  if (run.too_late() > 0) {
-    grading.notes.push_back("the time for all cases, " + duration(budget.seconds()) +
-                            ", was over before " + counted(run.too_late(), "case") +
-                            " had run: not run is failed (--budget)");
-  }
+  grading.not_asked = static_cast<std::int64_t>(run.not_asked());
   return marks;
 }
 

@@ -206,6 +206,10 @@ std::string output_text(const Grading& grading, bool told) {
                 : "NOT GRADEABLE: tell the staff. Nothing of it could be loaded, so the score 0 is "
                   "no grade.\n";
   }
+  if (grading.not_asked > 0) {
+    text += fmt::format("NOT GRADED WHOLE: tell the staff. {} not run, so the score is no grade.\n",
+                        counted(static_cast<std::size_t>(grading.not_asked), "case"));
+  }
   if (grading.status == Status::passed) return text;
   text += "\n" + std::string(name(grading.status)) + "\n";
   return text + joined(message_lines(grading), "\n") + "\n";

@@ -196,6 +196,7 @@ std::string grade_html(const Grading& grading) {
                 {"rubric", printable(grading.rubric, 200)},
                 {"earned", points_text(earned)},
                 {"points", of_points(points)},
+                {"not_whole", grading.not_whole()},
                 {"share", fmt::format("{:.1f}", 100 * share)},
                 {"stopped", stopped},
                 {"passed", passed},

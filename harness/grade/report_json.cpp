@@ -80,6 +80,7 @@ std::string grade_json(const Grading& grading, bool secret) {
   object["points"] = grading.points();
   object["earned"] = grading.earned();
   object["gradeable"] = grading.gradeable();
+  object["not_asked"] = grading.not_asked;
   object["seconds"] = grading.seconds;
   Json results = Json::array();
   for (const GradedItem& item : grading.items) {
@@ -123,6 +124,15 @@ std::string grade_junit(const Grading& grading) {
                         .name = grading.submission,
                         .status = grading.status,
                         .message = grading.message,
+                        .details = {},
+                        .seconds = {}}}});
+  }
+  if (grading.not_asked > 0) {
+    suites.push_back({"submission",
+                      {{.group = "submission",
+                        .name = grading.submission,
+                        .status = Status::skipped,
+                        .message = grading.not_whole(),
                         .details = {},
                         .seconds = {}}}});
   }

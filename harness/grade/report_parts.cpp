@@ -110,7 +110,8 @@ std::vector<std::string> message_lines(const Grading& grading) {
 
 std::string score_text(const Grading& grading) {
   if (!grading.gradeable()) return "not gradeable";
-  return points_text(grading.earned()) + " of " + points_text(grading.points()) + " points";
+  return points_text(grading.earned()) + " of " + points_text(grading.points()) + " points" +
+         (grading.not_asked > 0 ? ", not graded whole" : "");
 }
 
 std::string counts_text(const Grading& grading) {

@@ -56,7 +56,7 @@ std::vector<FailedProblem> failed_problems(const Grading& grading);
 /// first 60.
 std::vector<std::string> message_lines(const Grading& grading);
 
-/// "19.73 of 21 points", or "not gradeable".
+/// "19.73 of 21 points", also ", not graded whole"; or "not gradeable".
 std::string score_text(const Grading& grading);
 
 /// "398 passed, 31 failed, 0 skipped in 4.00 s".

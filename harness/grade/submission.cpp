@@ -367,6 +367,8 @@ Solution Submission::solution() const {
   options.limits = options_.limits;
   options.limits.loading =
       slow_to_start() ? seconds_to_import : std::max(options.limits.seconds, seconds_to_start);
+  // Who waits for a device needs no processor.
+  options.limits.clock_factor = has_device ? 1 : usual_clock_factor;
   // Wider tolerances are for hardware that rounds so, not for whoever asks.
   options.tf32 = has_device;
   options.python = kind == SubmissionKind::python;

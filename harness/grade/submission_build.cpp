@@ -28,6 +28,7 @@ constexpr std::size_t most_library_bytes = 256u << 20;
 constexpr std::size_t most_listing_bytes = 1u << 20;
 constexpr std::size_t build_scratch = 2ull << 30;
 constexpr double seconds_to_list = 20;
+constexpr int compilers = 2;  // at a time
 
 /// Configures and builds, and hands out the one library that exports a solution. Begins with
 /// first_errors.
@@ -291,16 +292,17 @@ void Submission::build() {
       return;
     }
   }
-  Process::Command shell{"/bin/sh",
-                         {"-c", std::string(first_errors) + build_project, "build",
-                          place.submission.string(), package.string(), "2", emulated ? "ON" : "OFF",
-                          kind == SubmissionKind::cuda ? "sources" : "project", forbidden},
-                         {},
-                         std::nullopt,
-                         false};
+  Process::Command shell{
+      "/bin/sh",
+      {"-c", std::string(first_errors) + build_project, "build", place.submission.string(),
+       package.string(), std::to_string(compilers), emulated ? "ON" : "OFF",
+       kind == SubmissionKind::cuda ? "sources" : "project", forbidden},
+      {},
+      std::nullopt,
+      false};
   try {
     const std::string bytes =
-        hand_out(confined(shell, place.box), most_library_bytes, options_.build_seconds);
+        hand_out(confined(shell, place.box), most_library_bytes, options_.build_seconds, compilers);
     library_ = folder_->path() / "library.so";
     if (!(std::ofstream(library_, std::ios::binary) << bytes).flush()) {
       throw CannotCopy("the library cannot be kept: is the disk full?");

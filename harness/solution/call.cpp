@@ -239,16 +239,17 @@ bool WorkerConnection::alive() const {
 }
 
 std::pair<protocol::Kind, std::string> WorkerConnection::ask(const std::string& message,
-                                                             int descriptor,
-                                                             Process::Deadline deadline) {
-  process_.send(message.data(), message.size(), descriptor, deadline);
+                                                             int descriptor, double seconds,
+                                                             double clock_factor) {
+  const Process::Patience patience = process_.within(seconds, clock_factor);
+  process_.send(message.data(), message.size(), descriptor, patience);
   protocol::Header header;
-  process_.receive(&header, sizeof header, deadline);
+  process_.receive(&header, sizeof header, patience);
   if (header.bytes > protocol::largest_message) {
     throw protocol::Malformed("an answer is too long");
   }
   std::string payload(header.bytes, '\0');
-  process_.receive(payload.data(), payload.size(), deadline);
+  process_.receive(payload.data(), payload.size(), patience);
   const auto kind = static_cast<protocol::Kind>(header.kind);
   if (kind == protocol::Kind::fault) throw Faulted{protocol::decode_fault(payload)};
   return {kind, std::move(payload)};

@@ -130,11 +130,13 @@ class WorkerConnection {
   /// would be taken for the answer to another call.
   bool alive() const;
 
-  /// Sends and waits for the answer's payload, which must be of one of two kinds.
+  /// Sends and waits that long for the answer's payload, which must be of one of two kinds.
   ///
   /// Throws Faulted, protocol::Malformed, and the exceptions of Process.
   std::pair<protocol::Kind, std::string> ask(const std::string& message, int descriptor,
-                                             Process::Deadline deadline);
+                                             double seconds, double clock_factor);
+
+  double processor_seconds() const { return process_.processor_seconds(); }
 
   /// The end of what the process has printed since this was last called, safe to show. Without
   /// standard error where a message has it already: that of a process that ended.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <limits>
 #include <prenorm/prenorm.h>
 #include <random>
 #include <utility>
@@ -22,13 +23,6 @@ constexpr std::string_view absent_suffix = ".absent";
 
 double seconds_to_load(const RunLimits& limits) {
   return limits.loading > 0 ? limits.loading : limits.seconds;
-}
-
-bool is_over(const RunLimits& limits) { return std::chrono::steady_clock::now() >= limits.end; }
-
-/// That many seconds from now, or when all time is over.
-Process::Deadline deadline_of(double seconds, const RunLimits& limits) {
-  return std::min(deadline_in(seconds), limits.end);
 }
 
 constexpr const char* time_is_over = "the time for all cases was over";
@@ -130,6 +124,8 @@ struct Solution::Worker {
   std::optional<DeviceFacts> facts;
   std::set<std::string> functions;
 
+  double spent = 0;                                      // seconds, by all loads and calls
+  double end = std::numeric_limits<double>::infinity();  // of `spent`: nothing starts any more
   std::unique_ptr<WorkerConnection> connection;  // none before the first load and after a crash
   bool is_starting = false;                      // it was started, and nothing asked of it yet
   fs::path place;                                // where the solution lies, for the worker
@@ -138,6 +134,35 @@ struct Solution::Worker {
   std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
 
   bool running() const { return library || (connection && connection->alive()); }
+  bool is_over() const { return spent >= end; }
+
+  /// The worker's answer within that many seconds, or before all time is over.
+  std::pair<protocol::Kind, std::string> answer(const std::string& request, double seconds,
+                                                const RunLimits& limits, int descriptor = -1) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point asked = Clock::now();
+    const double before = connection->processor_seconds();
+    const auto count = [&] {
+      const std::chrono::duration<double> waited = Clock::now() - asked;
+      const double used = connection->processor_seconds() - before;
+      spent += limits.clock_factor > 1 ? std::max(used, waited.count() / limits.clock_factor)
+                                       : waited.count();
+    };
+    const double left = end - spent;
+    try {
+      auto answered =
+          connection->ask(request, descriptor, std::min(seconds, left), limits.clock_factor);
+      count();
+      return answered;
+    } catch (const ProcessTimeout&) {
+      count();
+      if (left < seconds) spent = std::max(spent, end);
+      throw;
+    } catch (...) {
+      count();
+      throw;
+    }
+  }
 
   /// Loads the library, or loads it again. A failure is final, unless there was no time left. What
   /// has loaded before gets a second try where it takes too long: the machine may be busy.
@@ -148,7 +173,7 @@ struct Solution::Worker {
     }
     if (is_anew) ask<protocol::Begun>(protocol::Kind::begin_anew, options);
     if (running()) return true;
-    if (is_over(options.limits)) return no_time_left("did not load");
+    if (is_over()) return no_time_left("did not load");
     fail("did not answer after it was loaded");
     return false;
   }
@@ -158,7 +183,7 @@ struct Solution::Worker {
     is_late = false;
     status = Status::passed;
     message.clear();
-    if (is_over(options.limits)) return no_time_left("not loaded");
+    if (is_over()) return no_time_left("not loaded");
     if (path.extension() == absent_suffix) {
       explain_absence(path);
       return false;
@@ -174,7 +199,7 @@ struct Solution::Worker {
            std::string(end.what()));
       if (end.how.signal == SIGSYS) status = Status::sandbox_violation;
     } catch (const ProcessTimeout&) {
-      if (is_over(options.limits)) return no_time_left("did not load");
+      if (is_over()) return no_time_left("did not load");
       is_late = true;
       fail("did not load within " + seconds_text(seconds_to_load(options.limits)));
     } catch (const std::exception& error) {  // CannotLoad, Malformed, no such worker
@@ -226,7 +251,7 @@ struct Solution::Worker {
 
   /// Why it cannot be started is reported by load().
   void start_early(const fs::path& path, const Options& options) {
-    if (tried || is_starting || options.in_process || is_over(options.limits) ||
+    if (tried || is_starting || options.in_process || is_over() ||
         path.extension() == absent_suffix) {
       return;
     }
@@ -243,8 +268,7 @@ struct Solution::Worker {
     const bool under_way = std::exchange(is_starting, false) && connection && connection->alive();
     if (!under_way) connect(path, options);
     const protocol::Load request{limits.bytes, fs::absolute(place).string()};
-    const auto [kind, payload] =
-        connection->ask(encode(request), -1, deadline_of(seconds_to_load(limits), limits));
+    const auto [kind, payload] = answer(encode(request), seconds_to_load(limits), limits);
     if (kind == protocol::Kind::load_failed) {
       const auto failed = protocol::decode<protocol::LoadFailed>(payload);
       if (options.note) std::ranges::for_each(failed.notes, options.note);
@@ -294,23 +318,22 @@ struct Solution::Worker {
     try {
       connection->take_printed();  // not of this call
       const auto asked = std::chrono::steady_clock::now();
-      const auto [kind, payload] =
-          connection->ask(encode(guarded.message()), guarded.arena().descriptor(),
-                          deadline_of(options.limits.seconds, options.limits));
+      const auto [kind, payload] = answer(encode(guarded.message()), options.limits.seconds,
+                                          options.limits, guarded.arena().descriptor());
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - asked;
       if (kind != protocol::Kind::returned) {
         throw protocol::Malformed("the worker answered out of turn");
       }
-      const protocol::Returned answer = protocol::decode<protocol::Returned>(payload);
+      const protocol::Returned returned = protocol::decode<protocol::Returned>(payload);
       printed = connection->take_printed();
-      if (answer.how == protocol::Returned::How::device_failed) {
+      if (returned.how == protocol::Returned::How::device_failed) {
         connection.reset();  // this process cannot use the device again
       }
-      if (answer.number != guarded.message().number) {
+      if (returned.number != guarded.message().number) {
         throw protocol::Malformed("the worker answered another call");
       }
-      if (options.note) std::ranges::for_each(answer.notes, options.note);
-      outcome = guarded.judge(answer);
+      if (options.note) std::ranges::for_each(returned.notes, options.note);
+      outcome = guarded.judge(returned);
       outcome.printed = std::move(printed);
       // Whatever the worker's clock says, the call cannot have taken longer than the wait for it.
       outcome.seconds = std::min(outcome.seconds, waited.count());
@@ -325,9 +348,8 @@ struct Solution::Worker {
       outcome.message = over.what();
     } catch (const ProcessTimeout&) {
       outcome.status = Status::timeout;
-      outcome.message = is_over(options.limits)
-                            ? std::string("no answer before ") + time_is_over
-                            : "no answer within " + seconds_text(options.limits.seconds);
+      outcome.message = is_over() ? std::string("no answer before ") + time_is_over
+                                  : "no answer within " + seconds_text(options.limits.seconds);
     } catch (const std::bad_alloc&) {
       connection.reset();
       throw;
@@ -345,8 +367,7 @@ struct Solution::Worker {
   Answer ask(protocol::Kind request, const Options& options) {
     try {
       const auto [kind, payload] =
-          connection->ask(protocol::encode(request), -1,
-                          deadline_of(seconds_to_load(options.limits), options.limits));
+          answer(protocol::encode(request), seconds_to_load(options.limits), options.limits);
       if (kind == Answer::kind) return protocol::decode<Answer>(payload);
     } catch (const Faulted&) {
     } catch (const std::exception&) {
@@ -385,6 +406,9 @@ Solution::Solution(Solution&&) noexcept = default;
 Solution& Solution::operator=(Solution&&) noexcept = default;
 
 void Solution::start() { worker_->start_early(library_, options_); }
+
+double Solution::spent() const { return worker_->spent; }
+void Solution::limit_rest(double seconds) { worker_->end = worker_->spent + seconds; }
 
 bool Solution::load() {
   if (!worker_->tried) worker_->start(library_, options_);
@@ -436,7 +460,7 @@ Outcome Solution::call(const Call& call) {
   if (!load() || (!worker_->running() && !worker_->start(library_, options_))) {
     outcome.status = status();
     outcome.message = message();
-  } else if (is_over(options_.limits)) {
+  } else if (worker_->is_over()) {
     outcome.status = Status::timeout;
     outcome.not_run = true;
     outcome.message = std::string("not run: ") + time_is_over;

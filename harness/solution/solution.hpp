@@ -48,14 +48,17 @@ struct Outcome {
   std::optional<std::size_t> changed_input;  // which, if one was
 };
 
+/// The limits of submissions are of processor time, for other programs may keep the processors
+/// busy. By the clock they are so many times as long: that ends what sleeps.
+inline constexpr double usual_clock_factor = 10;
+
 struct RunLimits {
   double seconds = 60;             // for one call
   std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
                                    // none. Not for a device's solution: worker_main.cpp says why
   double loading = 0;              // seconds for loading; 0: as for one call
-  /// When all time is over, whatever else is allowed: what has not ended by then is a TIMEOUT, and
-  /// nothing starts any more.
-  Process::Deadline end = Process::Deadline::max();
+  /// More than 1: limits are of processor time, and so many times as long by the clock.
+  double clock_factor = 1;
 };
 
 /// A worker that is to be started.
@@ -156,8 +159,11 @@ class Solution {
   /// The seconds that a call may take; another limit for the calls to come.
   double call_limit() const { return options_.limits.seconds; }
   void limit_calls(double seconds) { options_.limits.seconds = seconds; }
-  /// Another end of all time (RunLimits::end). Who could not load before the last one may again.
-  void limit_end(Process::Deadline end) { options_.limits.end = end; }
+  /// Seconds that its loads and calls have taken so far, as their limits count them.
+  double spent() const;
+  /// Seconds for all loads and calls to come together: what has not ended by then is a TIMEOUT, and
+  /// nothing starts any more. Who could not load for lack of time may again.
+  void limit_rest(double seconds);
 
   /// Copies the inputs into fresh guarded buffers, poisons the outputs, calls, checks that inputs
   /// are unchanged, the canaries intact and every output element written.

@@ -263,6 +263,34 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_not_there) {
   check_has(start("/etc/passwd"), {"Permission denied"});
 }
 
+BOOST_AUTO_TEST_CASE(who_gets_no_processor_has_time) {
+  Shell shell("kill -STOP $$; echo done >&3");  // as on a machine that is busy with other work
+  std::jthread other([&] {
+    std::this_thread::sleep_for(1s);
+    ::kill(shell.pid(), SIGCONT);
+  });
+  std::string text(5, ' ');
+  shell.receive(text.data(), text.size(), shell.within(0.2, 1000));
+  BOOST_TEST(text == "done\n");
+}
+
+BOOST_AUTO_TEST_CASE(processor_time_is_limited) {
+  const auto ends = [](const std::string& script, double seconds, double clock_factor) {
+    Shell shell(script);
+    char byte = 0;
+    BOOST_CHECK_THROW(shell.receive(&byte, 1, shell.within(seconds, clock_factor)), ProcessTimeout);
+    return shell.processor_seconds();
+  };
+  for (const char* script : {
+           "while :; do :; done",
+           "(while :; do :; done) & wait",                           // a child's counts
+           "while :; do (for i in $(seq 20000); do :; done); done",  // and of those that ended
+       }) {
+    BOOST_TEST(ends(script, 0.3, 1e6) >= 0.3);
+  }
+  BOOST_TEST(ends("sleep 60", 0.1, 5) < 0.1);  // what sleeps ends, too
+}
+
 BOOST_AUTO_TEST_CASE(children_are_reaped) {
   pid_t pid = 0;
   { pid = Shell("sleep 60").pid(); }

@@ -178,6 +178,36 @@ def test_csv_has_no_points_for_what_could_not_be_graded(book):
     assert points("alice") == ("1.5", "2", "3.5")
 
 
+def test_what_is_not_graded_whole_is_no_grade(book):
+    change(book, ("UPDATE submissions SET outline = json_set(outline, '$.not_asked', 321, '$.budget', "
+                  "300.0) WHERE name = 'alice'",))
+    flag = "not graded whole: 321 cases were not run"
+    text = shown()
+    [alice] = [line for line in text.splitlines() if line.startswith("alice")]
+    assert alice.split()[1:4] == ["2", "3", "5"] and flag in alice  # those so far
+    assert "mean is 1.67" in text and "4 students, 4 graded, 1 of them not whole" in text
+    [go_on] = [line for line in text.splitlines() if line.startswith("not graded whole; go on with: ")]
+    assert go_on.endswith("in/alice --gradebook grades.sqlite --budget 1200")
+    for words in (("--csv", "-"), ("--fill", "export.csv", "--out", "filled.csv")):
+        error = refused(*words)
+        assert error.startswith("prenorm: not graded whole: alice; go on with: ")
+        assert error.endswith("; or export the points so far with --incomplete\n")
+    alice = exported("--incomplete")["alice"]
+    assert alice["total"] == "5" and alice["flags"] == flag
+    assert "--incomplete is for --csv" in refused("--incomplete")
+    report = json.loads(shown("--json", "-"))
+    [student] = [each for each in report["students"] if each["submission"] == "alice"]
+    assert student["not_asked"] == 321 and student["gradeable"]
+    assert go_on.endswith(report["go_on"])
+    page = shown("--html", "-")
+    assert flag in page and "--budget 1200</code>" in page and flag in shown("--student", "alice", "--html", "-")
+    assert "5 of 5 points, not graded whole" in shown("--student", "alice")
+    assert json.loads(shown("--student", "alice", "--json", "-"))["not_asked"] == 321
+    for item in ("norms", "softmax"):  # somebody has decided
+        gradebook("set", "alice", item, "1", "--why", "by hand")
+    assert exported()["alice"]["total"] == "2"
+
+
 def test_json(book):
     text = shown("--json", "-")
     report = json.loads(text)

@@ -180,11 +180,15 @@ def test_a_hanging_submission_costs_three_cases_a_problem(raw, worthless):
 
 SLOW_AT_LARGE = """
 import time
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
 def run_softmax(in_features, dim):
     if float(in_features.max()) > 900:
-        time.sleep(60)
+        compute(60)
     if in_features.ndim == 1:
-        time.sleep(0.8)
+        compute(0.8)
     return in_features.softmax(dim)
 """
 MAIN_AND_LARGE = rubric("One problem", {

@@ -232,10 +232,10 @@ BOOST_FIXTURE_TEST_CASE(what_is_wrong_with_a_project_is_told_without_paths_of_ou
 BOOST_FIXTURE_TEST_CASE(a_build_without_an_end_is_ended, Folder) {
   write(mine / "CMakeLists.txt", "execute_process(COMMAND sleep 100)\n");
   SubmissionOptions limited = options();
-  limited.build_seconds = 1;
+  limited.build_seconds = 0.3;
   const Submission submission = submitted(limited);
   BOOST_TEST(name(submission.status) == "COMPILE_ERROR");
-  BOOST_TEST(submission.message == "is not built within 1 s");
+  BOOST_TEST(submission.message == "is not built within 0.3 s");
 }
 
 BOOST_AUTO_TEST_CASE(a_library_runs_as_a_copy_and_may_name_a_variant) {

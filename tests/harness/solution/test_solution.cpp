@@ -341,19 +341,19 @@ BOOST_AUTO_TEST_CASE(the_first_load_decides) {
 }
 
 BOOST_FIXTURE_TEST_CASE(nothing_goes_on_when_all_time_is_over, Misbehaving) {
-  solution.limit_end(deadline_in(-1));
+  solution.limit_rest(0);
   BOOST_TEST(!solution.load());
   BOOST_TEST(name(solution.status()) == "TIMEOUT");
   BOOST_TEST(solution.message() == "not loaded: the time for all cases was over");
-  solution.limit_end(Process::Deadline::max());  // there is more
+  solution.limit_rest(1e9);  // there is more
   check_doubled(call(solution, "", x), x);
-  solution.limit_end(deadline_in(0.3));
+  solution.limit_rest(0.3);
   check(call(solution, "hangs", x), Status::timeout,
         "no answer before the time for all cases was over");
   check(call(solution, "", x), Status::timeout, "not loaded: the time for all cases was over");
-  solution.limit_end(deadline_in(60));
+  solution.limit_rest(60);
   check_doubled(call(solution, "", x), x);
-  solution.limit_end(deadline_in(-1));
+  solution.limit_rest(0);
   check(call(solution, "", x), Status::timeout, "not run: the time for all cases was over");
 }
 
@@ -386,9 +386,9 @@ BOOST_AUTO_TEST_CASE(a_worker_that_was_started_early) {
   BOOST_TEST(started == 1);
 
   Solution late = make(good);
-  late.limit_end(deadline_in(-1));
+  late.limit_rest(0);
   BOOST_TEST(!late.load());
-  late.limit_end(Process::Deadline::max());
+  late.limit_rest(1e9);
   check_doubled(call(late, "", x), x);
 
   Solution died = make("/bin/true");  // before anything was asked of it
