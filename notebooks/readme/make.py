@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """Makes what the README and docs/ show, from real runs: the table of `prenorm verify`, and pictures.
 
-    notebooks/readme/make.py        after ./prenorm study or ./prenorm test (needs chromium)
+    notebooks/readme/make.py        after ./prenorm test --all (needs chromium, and its newer PyTorch)
 
-The table is written between its marks in docs/verdicts.md, the pictures into this folder.
+The tables are written between their marks in docs/verdicts.md, the pictures into this folder.
 """
 
 import base64
+import json
+import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -27,7 +30,8 @@ import prenorm  # noqa: E402
 import tolerances  # noqa: E402
 
 WIDTH = 105  # columns of the page
-BEGIN, END = "<!-- table: notebooks/readme/make.py -->\n", "<!-- end of the table -->"
+MARKS = {"table": ("<!-- table: notebooks/readme/make.py -->\n", "<!-- end of the table -->"),
+         "forms": ("<!-- forms: notebooks/readme/make.py -->\n", "<!-- end of the forms -->")}
 
 
 def table():
@@ -42,11 +46,38 @@ def table():
     return "\n".join(["$ ./prenorm verify", *cut, *rest]) + "\n"
 
 
-def write_table():
+def write(which, text):
+    """Between its marks in docs/verdicts.md."""
+    begin, end = MARKS[which]
     page = ROOT / "docs/verdicts.md"
-    before, rest = page.read_text().split(BEGIN)
-    after = rest.split(END, 1)[1]
-    page.write_text(before + BEGIN + "```\n" + table() + "```\n" + END + after)
+    before, rest = page.read_text().split(begin)
+    page.write_text(before + begin + text + end + rest.split(end, 1)[1])
+
+
+def rows_of_forms():
+    """What tests/field/forms.py says of the shipped cases, by Debian's PyTorch and by a current one."""
+    current = os.environ.get("PRENORM_TEST_VENV", ROOT / "build/test-venv/bin/python")
+    rows = []
+    for python in (sys.executable, current):
+        done = subprocess.run([python, ROOT / "tests/field/forms.py", ROOT / "fixtures"], check=True,
+                              capture_output=True, text=True)
+        rows += json.loads(done.stdout)["rows"]
+    return rows
+
+
+def forms(rows):
+    """A line per form: what it is of, and the largest share of a tolerance that it uses."""
+    lines = ["| form | of | dtypes | largest error / allowed |", "|---|---|---|---|"]
+    for name in dict.fromkeys(row["form"] for row in rows):
+        its = [row for row in rows if row["form"] == name]
+        problems = dict.fromkeys(row["problem"] for row in its)
+        of = f"{len(problems)} problems" if len(problems) > 3 else ", ".join(f"`{each}`" for each in problems)
+        dtypes = [each for each in prenorm.DTYPES if any(row["dtype"] == each for row in its)]
+        of_all = "all" if len(dtypes) == len(prenorm.DTYPES) else ", ".join(dtypes)
+        lines.append(f"| {name} | {of} | {of_all} | {max(row['share'] for row in its):.2f} |")
+    count = sum(row["cases"] for row in rows)
+    failed = sum(len(row["failed"]) for row in rows)
+    return "\n".join([*lines, "", f"{count} calls, {failed} failed.", ""])
 
 
 def side_by_side():
@@ -84,7 +115,9 @@ def error_map():
 
 
 if __name__ == "__main__":
-    write_table()
-    (HERE / "tolerances.svg").write_text(tolerances.draw())
+    write("table", "```\n" + table() + "```\n")
+    rows = rows_of_forms()
+    write("forms", forms(rows))
+    (HERE / "tolerances.svg").write_text(tolerances.draw(rows))
     side_by_side()
     error_map()

@@ -1,4 +1,5 @@
-"""The README's picture: how much of its tolerance each honest variant and each known mistake uses."""
+"""The README's picture: how much of its tolerance each honest variant, each form of the field and each
+known mistake uses."""
 
 import html
 import math
@@ -10,7 +11,8 @@ import prenorm
 LARGEST = 300_000  # elements of a case's inputs
 WIDTH, LEFT, RIGHT = 840, 24, 690  # of the picture, and of its axis
 FIRST, LAST = -2, 8  # powers of ten of the axis
-BASE = {"honest": 160, "mistakes": 345}  # where the dots of a group stand
+BASE = {"honest": 160, "field": 258, "mistakes": 443}  # where the dots of a group stand
+TALL = {"honest": 142, "field": 80, "mistakes": 158}
 STEP, RADIUS = 4.4, 1.8
 # Mistakes that are named in the picture: {(problem, mistake): (words, height of the words)}.
 NAMED = {("multihead_self_attention_with_rope", "float32_angles"): ("attention, RoPE's angles in float32", 128),
@@ -20,10 +22,10 @@ NAMED = {("multihead_self_attention_with_rope", "float32_angles"): ("attention, 
 STYLE = """
   text { font: 13px system-ui, "Segoe UI", "Noto Sans", "Liberation Sans", sans-serif; fill: #1f2328 }
   .quiet { fill: #59636e; font-size: 12px } .line { stroke: #8c959f } .lead { stroke: #8c959f; stroke-width: 0.8 }
-  .room { fill: #1a7f37; opacity: 0.1 } .honest { fill: #1a7f37 } .mistakes { fill: #c21c2b }
+  .room { fill: #1a7f37; opacity: 0.1 } .honest, .field { fill: #1a7f37 } .mistakes { fill: #c21c2b }
   .paper { fill: #ffffff }
   @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 } .quiet { fill: #9198a1 } .honest { fill: #56d364 } .mistakes { fill: #ff8179 }
+    text { fill: #e6edf3 } .quiet { fill: #9198a1 } .honest, .field { fill: #56d364 } .mistakes { fill: #ff8179 }
     .room { fill: #56d364 } .paper { fill: #0d1117 }
   }
 """
@@ -87,13 +89,14 @@ def axis(base):
     return f'<line class="line" x1="{LEFT}" x2="{RIGHT}" y1="{base}" y2="{base}"/>{ticks}'
 
 
-def picture(honest, mistakes):
+def picture(honest, field, mistakes):
     """The SVG."""
     parts, places = [], {}
     for group, values, title in (
             ("honest", honest, f"{len(honest)} honest variants: correct, with other last digits"),
+            ("field", field, f"{len(field)} forms that people run: PyTorch, NumPy, published kernels"),
             ("mistakes", mistakes, f"{len(mistakes)} known mistakes: nearly right")):
-        top, base = BASE[group] - (142 if group == "honest" else 158), BASE[group]
+        top, base = BASE[group] - TALL[group], BASE[group]
         drawn, found = dots(group, values)
         places |= {(group, *key): place for key, place in found.items()}
         parts += [f'<rect class="room" x="{LEFT}" width="{x_of(1) - LEFT:.1f}" y="{top}" '
@@ -115,8 +118,8 @@ def picture(honest, mistakes):
               f'<text class="quiet" x="{LEFT}" y="{BASE["mistakes"] + 40}">largest error, divided by the '
               f'tolerance, of all cases of a problem in float32 (logarithmic)</text>']
     height = BASE["mistakes"] + 52
-    told = (f"Of {len(honest)} honest variants all stay within the tolerance; of {len(mistakes)} known "
-            f"mistakes {sum(value > 1 for value in mistakes.values())} exceed it.")
+    told = (f"Of {len(honest)} honest variants and {len(field)} forms that people run all stay within the "
+            f"tolerance; of {len(mistakes)} known mistakes {sum(value > 1 for value in mistakes.values())} exceed it.")
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
             f'height="{height}" role="img" aria-label="{told}">\n<title>{told}</title>\n'
             f"<style>{STYLE}</style>\n"
@@ -124,6 +127,11 @@ def picture(honest, mistakes):
             + "\n".join(parts) + "\n</svg>\n")
 
 
-def draw():
-    """Computes the shares and returns the SVG."""
-    return picture(all_used(prenorm.names_of_honest), all_used(prenorm.names_of_mistakes))
+def draw(rows):
+    """Computes the shares and returns the SVG. `rows`: what tests/field/forms.py prints."""
+    field = {}
+    for row in rows:
+        key = row["problem"], row["form"]
+        if row["dtype"] == "float32":
+            field[key] = max(field.get(key, 0.0), row["share"])
+    return picture(all_used(prenorm.names_of_honest), field, all_used(prenorm.names_of_mistakes))
