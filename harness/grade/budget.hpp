@@ -4,6 +4,7 @@
 
 #include "fixture/verdict.hpp"
 #include "grade/exam.hpp"
+#include "solution/solution.hpp"
 
 #include <mutex>
 
@@ -35,7 +36,7 @@ class Budget {
   void spend(double seconds);
   /// What the present kind of cases has left.
   double left() const;
-  bool spent() const { return left() <= 0; }
+  bool spent() const { return left() < no_time; }
   double seconds() const { return seconds_; }
 
  private:

@@ -339,7 +339,7 @@ class Run {
     const std::chrono::duration<double> took = Clock::now() - start;
     const double own = solution.spent() - spent;
     const bool timed_out = result.status == Status::timeout;
-    const bool late = timed_out && own >= budget_.left();
+    const bool late = timed_out && own > budget_.left() - no_time;
     if (timed_out && !late && !standing.is_alone && took.count() > much_waiting * own) {
       return ask_later(i, number);
     }

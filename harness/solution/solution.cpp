@@ -134,7 +134,7 @@ struct Solution::Worker {
   std::mt19937_64 random{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}()};
 
   bool running() const { return library || (connection && connection->alive()); }
-  bool is_over() const { return spent >= end; }
+  bool is_over() const { return end - spent < no_time; }
 
   /// The worker's answer within that many seconds, or before all time is over.
   std::pair<protocol::Kind, std::string> answer(const std::string& request, double seconds,
@@ -148,16 +148,11 @@ struct Solution::Worker {
       spent += limits.clock_factor > 1 ? std::max(used, waited.count() / limits.clock_factor)
                                        : waited.count();
     };
-    const double left = end - spent;
     try {
       auto answered =
-          connection->ask(request, descriptor, std::min(seconds, left), limits.clock_factor);
+          connection->ask(request, descriptor, std::min(seconds, end - spent), limits.clock_factor);
       count();
       return answered;
-    } catch (const ProcessTimeout&) {
-      count();
-      if (left < seconds) spent = std::max(spent, end);
-      throw;
     } catch (...) {
       count();
       throw;

@@ -52,6 +52,9 @@ struct Outcome {
 /// busy. By the clock they are so many times as long: that ends what sleeps.
 inline constexpr double usual_clock_factor = 10;
 
+/// So few seconds are none: sums of times are rounded.
+inline constexpr double no_time = 1e-6;
+
 struct RunLimits {
   double seconds = 60;             // for one call
   std::size_t bytes = 8ull << 30;  // of the worker's address space, beyond what it starts with; 0:
