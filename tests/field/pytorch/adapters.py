@@ -1,11 +1,18 @@
 """The course's assignment by PyTorch's own functions, for the editions of 2024 and later. PyTorch 1.13 has
-neither rms_norm nor scaled_dot_product_attention: there they are a line of torch each."""
+neither rms_norm nor scaled_dot_product_attention: there they are a line of torch each. What PyTorch has an answer
+for, and the contract has not, is refused."""
 
 import torch
 import torch.nn.functional as F
 
 
+def refuse(condition):
+    if condition:
+        raise ValueError("the contract has no answer to this")
+
+
 def run_linear(d_in, d_out, weights, in_features):
+    refuse(d_in == 0)
     return F.linear(in_features, weights)
 
 
@@ -41,11 +48,14 @@ def run_positionwise_feedforward(d_model, d_ff, weights, in_features):
 
 
 def run_swiglu(d_model, d_ff, w1_weight, w2_weight, w3_weight, in_features):
+    refuse(d_ff == 0)
     return F.linear(F.silu(F.linear(in_features, w1_weight)) * F.linear(in_features, w3_weight), w2_weight)
 
 
 def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
     x = in_query_or_key
+    refuse(d_k % 2 or theta <= 0)
+    refuse(bool(((token_positions < 0) | (token_positions >= max_seq_len)).any()))
     frequency = 1 / theta ** (torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
     angle = token_positions.double()[..., None] * frequency
     wide = x if x.dtype == torch.float64 else x.float()
@@ -55,6 +65,7 @@ def run_rope(d_k, theta, max_seq_len, in_query_or_key, token_positions):
 
 
 def attention(q, k, v, mask=None, is_causal=False):
+    refuse(q.shape[-1] == 0 or (k.shape[-2] == 0 and q.shape[-2] > 0))
     if hasattr(F, "scaled_dot_product_attention"):
         batch = torch.broadcast_shapes(*(t.shape[:-2] for t in (q, k, v) if t is not None),
                                        () if mask is None else mask.shape[:-2])
@@ -89,15 +100,15 @@ def run_multihead_self_attention(d_model, num_heads, in_features, q_proj_weight=
     return heads(in_features, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, num_heads)
 
 
-def turning(d_k, theta, seq, positions=None):
+def turning(d_k, theta, max_seq_len, seq, positions=None):
     positions = torch.arange(seq) if positions is None else positions
     positions = positions if positions.ndim < 2 else positions[..., None, :]
-    return lambda t: run_rope(d_k, theta, None, t, positions)
+    return lambda t: run_rope(d_k, theta, max_seq_len, t, positions)
 
 
 def run_multihead_self_attention_with_rope(d_model, num_heads, max_seq_len, theta, q_proj_weight, k_proj_weight,
                                            v_proj_weight, o_proj_weight, in_features, token_positions=None):
-    turn = turning(d_model // num_heads, theta, in_features.shape[-2], token_positions)
+    turn = turning(d_model // num_heads, theta, max_seq_len, in_features.shape[-2], token_positions)
     return heads(in_features, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, num_heads, turn)
 
 
@@ -106,7 +117,7 @@ def run_transformer_block(d_model, num_heads, d_ff, weights, in_features, max_se
     """In 2024, which has no theta, without RoPE and with GELU."""
     w = {name[len(prefix):]: value for name, value in weights.items() if name.startswith(prefix)}
     x = in_features
-    turn = (lambda t: t) if theta is None else turning(d_model // num_heads, theta, x.shape[-2])
+    turn = (lambda t: t) if theta is None else turning(d_model // num_heads, theta, max_seq_len, x.shape[-2])
     attn = (w[f"attn.{name}_proj.weight"] for name in ("q", "k", "v", "output"))
     x = x + heads(rms_norm(x, w["ln1.weight"]), *attn, num_heads, turn)
     y = rms_norm(x, w["ln2.weight"])

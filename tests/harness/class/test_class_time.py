@@ -1,5 +1,4 @@
-# labels: grading
-# slow labels: grading
+# labels: slow grading
 # timeout: 3000
 """A class on a busy machine earns what it earns alone; what its time was too short for is graded later."""
 
@@ -30,7 +29,6 @@ def students(book):
             for each in json.loads(run("gradebook", book, "--json", "-", folder=book.parent))["students"]}
 
 
-@pytest.mark.slow
 def test_a_class_goes_on(tmp_path):
     """Two cases of two calls, each of 1.8 s: what two of them need is not enough for the other two."""
     write_rubric(tmp_path, rubric("Two cases", {
@@ -66,7 +64,6 @@ def ten_in_python(folder):
     return "--timeout", 2, "--budget", 40, "--python", sys.executable
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", [any_ten, ten_in_python])
 def test_a_busy_machine_costs_a_class_nothing(make, tmp_path):
     limits = make(tmp_path / "class")

@@ -175,7 +175,9 @@ def test_a_library_with_packed_relocations_is_read(tmp_path):
 def test_packed_relocations_write_no_table(tmp_path):
     path = tmp_path / "packed.so"
     data = (home() / "lib/prenorm/libprenorm_plain.so").read_bytes()
-    path.write_bytes(elf.with_packed_relocation(data, elf.Dynamic(data).values[elf.GNU_HASH] + 64))
+    hashes = elf.Dynamic(data).values[elf.GNU_HASH]
+    [filters] = struct.unpack_from("<I", data, hashes + 8)
+    path.write_bytes(elf.with_packed_relocation(data, hashes + 16 + 8 * filters))  # the first buckets
     assert listed(path) is None
     free = max(at + size for kind, _, _, at, _, size in elf.Dynamic(data).segments if kind == elf.LOAD)
     path.write_bytes(elf.with_packed_relocation(data, free // 8 * 8 - 8))

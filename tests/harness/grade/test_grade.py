@@ -90,7 +90,7 @@ def test_tensors_without_elements_are_a_group_of_their_own_in_every_rubric():
                 if any(is_empty for _, is_empty in chosen):
                     assert group["name"] in ("empty tensors", "an empty batch"), (made["title"], item["name"], group)
                     others = {name for name, is_empty in chosen if not is_empty}
-                    assert all(re.match("batch_of|base_|three_batch|causal_mask|empty_mask", name) for name in others), others
+                    assert all(re.match("batch_of|base_|three_batch|one_mask|empty_mask", name) for name in others), others
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def test_students_see_the_status_of_hidden_cases_only(raw, library, tmp_path):
     values -= {str(output["worst_actual"]) for r in shown for output in r["outputs"]}
     assert len(values) > 10
     messages = {r["message"] for r in known} - visible
-    assert len(messages) >= 5
+    assert len(messages) >= 3
     for text in (student.read_text(), page.read_text(), junit.read_text(), done.stdout):
         assert str(seed) not in text
         assert not [value for value in values if len(value) > 8 and value in text]
