@@ -26,10 +26,12 @@ C erf(C a) {
   return std::erf(a);
 }
 
-/// theta^exponent: by exp and log in the field form.
+/// theta^exponent: by exp and log in the field form, the logarithm one unit in the last place off,
+/// as another library's may be.
 inline double power_of_theta(double theta, double exponent) {
-  // One over the factor that the field multiplies by: its error, and that of a division more.
-  return field_forms ? 1 / std::exp(-exponent * std::log(theta)) : std::pow(theta, exponent);
+  if (!field_forms) return std::pow(theta, exponent);
+  return std::exp(exponent *
+                  std::nextafter(std::log(theta), std::numeric_limits<double>::infinity()));
 }
 
 /// A copy of a matrix, times a factor.
