@@ -195,13 +195,20 @@ class ClassRun {
 
   /// What could not be loaded or run here is tried again: a package may have been installed since,
   /// and another machine may have a device. So is what was not graded whole, with more time.
+  /// Whether somebody has decided on each item: then it does not matter what was not run.
+  static bool is_set_by_hand(const Grading& grading, const std::vector<SetPoints>& points) {
+    return !grading.items.empty() && points.size() >= grading.items.size();
+  }
+
   void find_ungradeable() {
     const auto set_points = book_.all_set_points();
     for (const auto& [name, entry] : book_.entries()) {
       if (!class_.contains(name) || entry.files.empty()) continue;
       const Grading grading = book_.outline(name);
       const bool has_more_time = budget_of(grader_.exam()) > grading.budget;
-      if (grading.not_asked > 0 && has_more_time) ungradeable_.insert(name);
+      const bool is_decided =
+          set_points.contains(name) && is_set_by_hand(grading, set_points.at(name));
+      if (grading.not_asked > 0 && has_more_time && !is_decided) ungradeable_.insert(name);
       if (set_points.contains(name)) continue;
       const bool is_python = grading.kind == harness::name(SubmissionKind::python);
       const bool may_change = is_python || grading.status == Status::skipped;
@@ -379,7 +386,7 @@ class ClassRun {
     for (const auto& [name, entry] : book_.entries()) {
       if (!class_.contains(name) || entry.files.empty()) continue;
       const Grading grading = book_.outline(name);
-      if (grading.not_asked == 0) continue;
+      if (grading.not_asked == 0 || is_set_by_hand(grading, book_.set_points(name))) continue;
       result.not_whole.push_back(name);
       result.larger_budget = std::max(result.larger_budget, grading.larger_budget());
     }

@@ -340,7 +340,10 @@ class Run {
     const double own = solution.spent() - spent;
     const bool timed_out = result.status == Status::timeout;
     const bool late = timed_out && own > budget_.left() - no_time;
-    if (timed_out && !late && !standing.is_alone && took.count() > much_waiting * own) {
+    // Of several threads, each may have waited.
+    const bool several = own > much_waiting * solution.call_limit();
+    const bool waited = took.count() > much_waiting * own || several;
+    if (timed_out && !late && !standing.is_alone && waited) {
       return ask_later(i, number);
     }
     not_asked_ += late ? 1 : 0;

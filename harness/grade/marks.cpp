@@ -8,6 +8,7 @@
 #include "replay/runner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace prenorm::harness {
@@ -138,8 +139,11 @@ void Marker::add(std::size_t number, const LoadedCase& loaded, Result result,
       times = std::max(times, output.times_allowed());
     }
     if (!precise.message.empty()) {
-      result.message += (result.message.empty() ? "" : "; ") +
-                        fmt::format("beyond rounding, by {:.3g} times: {}", times, precise.message);
+      result.message +=
+          (result.message.empty() ? "" : "; ") +
+          (std::isfinite(times) ? fmt::format("beyond rounding, by {:.3g} times: ", times)
+                                : "not exact: ") +
+          precise.message;
     }
   }
   marked = graded(exam_case, loaded.info, result, exam_, submission_);

@@ -93,11 +93,19 @@ void call_again(const Call& call, const LoadedCase& loaded, const std::vector<To
   Result again;
   again.status = Status::passed;
   compare_outputs(*call.signature, loaded.expected, allowed, second.outputs, again);
-  if (again.status == Status::passed) return;
-  result.status = again.status;
-  result.message = "in the second call: " + again.message;
+  bool farther = false;
+  for (std::size_t i = 0; i < again.outputs.size(); ++i) {
+    farther = farther || again.outputs[i].max_abs_error > result.outputs[i].max_abs_error;
+  }
+  if (again.status != Status::passed) {
+    result.status = again.status;
+    result.message = "in the second call: " + again.message;
+  } else if (!farther) {
+    return;
+  }
+  // What wants more than that a case passes looks at the one that is farther off.
   result.outputs = std::move(again.outputs);
-  first = std::move(second);
+  first.outputs = std::move(second.outputs);
 }
 
 /// The part of a batched tensor that belongs to one row of the whole batch: its batch axes stay,

@@ -14,7 +14,7 @@ inline float (*to_16_bits)(float) = nullptr;
 
 /// erf of one number. In float32, libraries take polynomials: that of Abramowitz & Stegun 1964,
 /// 7.1.26, errs by 1.5e-7, the pieces of oneDNN, which PyTorch calls, by up to 6.8e-7 between 1.6
-/// and 2.9. The field form errs as much, in both directions.
+/// and 2.9. The field form errs by nearly as much, in both directions; atol is twice its error.
 template <class C>
 C erf(C a) {
   if constexpr (std::is_same_v<C, float>) {

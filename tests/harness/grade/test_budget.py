@@ -131,7 +131,7 @@ def spinning(seconds):
 
 
 def test_a_busy_machine_costs_nothing(tmp_path):
-    """Calls that need three tenths of their limit, while six others keep the processors busy."""
+    """Calls that need three tenths of their limit, while others keep the processors busy."""
     pytest.importorskip("torch")
     words = (in_python(tmp_path, spinning(0.3)), "--problem", "softmax", "--case", "one_axis_float32",
              "--timeout", "1", "--budget", "20")
