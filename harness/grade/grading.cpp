@@ -145,7 +145,7 @@ constexpr std::array demands{
     Demand{[](const GradedCase& graded, const RubricGroup& group) {
              return group.within == 0 || graded.times_tolerance <= group.within;
            },
-           "numbers are off by more rounding than a group allows"},
+           "numbers are off by more than rounding, and than a group allows"},
 };
 
 /// Counts the cases of each group, and what they earn. `ran`: by code, not handed in as outputs:
