@@ -28,7 +28,6 @@
 // forms that PyTorch and published kernels compute by, for problems where these round more.
 #undef PRENORM_EXPORT
 #undef PRENORM_EXPORT_FIELD_FORMS
-#define PRENORM_EXPORT_FIELD_FORMS(problem)
 #if defined(PRENORM_HONEST_VARIANTS)
 #include "../honest/variants_of_every_problem.hpp"
 #define PRENORM_EXPORT(problem, function) PRENORM_EXPORT_VARIANTS(problem, function)
@@ -40,8 +39,9 @@
 #define PRENORM_EXPORT(problem, function) PRENORM_EXPORT_FAST(problem, function)
 #endif
 #if defined(PRENORM_PLAIN) && !defined(PRENORM_HONEST_VARIANTS)
-#undef PRENORM_EXPORT_FIELD_FORMS
 #define PRENORM_EXPORT_FIELD_FORMS(problem) PRENORM_EXPORT_FIELD(problem)
+#else
+#define PRENORM_EXPORT_FIELD_FORMS(problem)
 #endif
 
 namespace prenorm {
