@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections import Counter
+import zlib
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,6 @@ import h5py
 import pytest
 
 import browser
-import shares
 
 pytest_plugins = ["centred"]
 
@@ -115,34 +114,32 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: of the slow tier (tests/cmake/tests.cmake)")
 
 
-def slow_shares(module):
-    return getattr(module, "SLOW_SHARES", 4)
+def in_part(name):
+    """Whether the part of the tests that runs, PRENORM_PART=2/4 for the second of four, has the one with this
+    name: by its name alone, so that a new test moves no other."""
+    part, _, parts = os.environ.get("PRENORM_PART", "1/1").partition("/")
+    return zlib.crc32(name.encode()) % int(parts) == int(part) - 1
 
 
+OTHERS = pytest.StashKey()  # tests of other parts
+
+
+@pytest.hookimpl(trylast=True)  # of what -m and -k have left
 def pytest_collection_modifyitems(config, items):
-    """A parametrized test without parameters is no test, where pytest would call it skipped. Of the slow
-    ones of a module every fourth runs, or every n-th where it has SLOW_SHARES = n (shares.py)."""
+    """A parametrized test without parameters is no test, where pytest would call it skipped."""
     items[:] = [item for item in items
                 if not any("empty parameter set" in mark.kwargs.get("reason", "")
                            for mark in item.iter_markers("skip"))]
-    of_each = Counter((item.module, item.originalname) for item in items if item.get_closest_marker("slow"))
-    several = {}  # a test with that many parameters; or all others of a module
-    for item in items:
-        if item.get_closest_marker("slow"):
-            many = of_each[item.module, item.originalname] >= slow_shares(item.module)
-            several.setdefault((item.module, item.originalname if many else None), []).append(item)
-    left_out = set()
-    for (module, _), slow in several.items():
-        parts = slow_shares(module)
-        if len(slow) >= parts:
-            left_out |= set(slow) - set(shares.share(slow, parts))
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=list(left_out))
+    others = [item for item in items if not in_part(f"{item.path.stem}::{item.name}")]
+    items[:] = [item for item in items if item not in others]
+    config.hook.pytest_deselected(items=others)
+    config.stash[OTHERS] = others
 
 
-def pytest_terminal_summary(terminalreporter, exitstatus):
-    if exitstatus == pytest.ExitCode.TESTS_FAILED and shares.number() is not None:
-        terminalreporter.write_line(f"share of the slow tier: PRENORM_SHARE={shares.number()}")
+def pytest_sessionfinish(session, exitstatus):
+    """A file that has all of its tests in other parts passes; one without tests does not."""
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and session.config.stash[OTHERS]:
+        session.exitstatus = pytest.ExitCode.OK
 
 
 # A skipped test is a line `<test>: <reason>` in the file named by PRENORM_SKIPS, and a failure where

@@ -8,28 +8,11 @@
 #   # slow timeout: 1800
 #   # slow processors: 2            (as the quick ones)
 #
-# A Boost.Test suite is a test by the suite's name. Labels: unit, fixtures, grading, cuda, emulated,
-# notebooks; `slow` is left out by `./prenorm test`; `asan` and `tsan` are what the trees with these
-# sanitizers run, their `slow` ones for `./prenorm test --all` only. `cuda` is what nvcc is needed for,
-# `emulated` what hangs on kernels and their emulator, `fixtures` on references and fixtures: slow too where
-# they passed with the same sources (passed.cmake). What may take long starts first.
-
-# label_tests(LABELS TEST...): also with `slow`, where all has passed that they hang on.
-function(label_tests labels)
-  set(hang_on ${labels})
-  list(FILTER hang_on INCLUDE REGEX "^(cuda|emulated|fixtures)$")
-  set(passed ${hang_on})
-  foreach(label IN LISTS hang_on)
-    string(TOUPPER ${label} upper)
-    if(NOT PRENORM_${upper}_HAS_PASSED)
-      set(passed)
-    endif()
-  endforeach()
-  if(passed)
-    list(APPEND labels slow)
-  endif()
-  set_tests_properties(${ARGN} PROPERTIES LABELS "${labels}")
-endfunction()
+# A Boost.Test suite is a test by the suite's name. Labels: unit, fixtures, grading, cuda (what nvcc is
+# needed for), emulated (kernels on their emulator), notebooks; `slow` is left out by `./prenorm test`;
+# `asan` and `tsan` are what the trees with these sanitizers run, their `slow` ones for `./prenorm test --all`
+# only; `pytest` is each file of Python, which takes its part of `--part K/N` itself (conftest.py). What may
+# take long starts first.
 
 # add_boost_test(TARGET [OWN_HEADERS] SOURCE...): what only checks is not optimized. With OWN_HEADERS
 # it does not share the precompiled ones: its options are others.
@@ -51,15 +34,7 @@ function(add_unit_test name)
     set(unit_labels unit)
   endif()
   add_test(NAME ${name} COMMAND ${ARGN})
-  label_tests("${unit_labels}" ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
-endfunction()
-
-# programs_are_for(TARGET): all programs of this room so far, which are no part of `all` by themselves.
-function(programs_are_for target)
-  get_property(programs DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
-  set_target_properties(${programs} PROPERTIES EXCLUDE_FROM_ALL ON)
-  add_dependencies(${target} ${programs})
+  set_tests_properties(${name} PROPERTIES LABELS "${unit_labels}" TIMEOUT 600)
 endfunction()
 
 # add_suites(TARGET [PREFIX prefix] SOURCE...): each source's suite is a test.
@@ -78,8 +53,7 @@ endfunction()
 function(add_python_test name labels timeout processors)
   add_test(NAME ${name} COMMAND ${launcher} ${PRENORM_PYTHON} -m pytest -q --durations=8 -p no:cacheprovider
            ${ARGN} ${file})
-  label_tests("${labels}" ${name})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}"
+  set_tests_properties(${name} PROPERTIES LABELS "${labels};pytest" ENVIRONMENT "${environment}"
                        TIMEOUT ${timeout} PROCESSORS ${processors}
                        RESOURCE_LOCK "${lock}" COST ${timeout})
 endfunction()

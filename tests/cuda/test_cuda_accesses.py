@@ -1,4 +1,5 @@
 # labels: unit cuda
+# slow labels: unit cuda
 """How wide the compiled kernels' accesses to global memory are, in the PTX of this build: where the
 elements of a vector fill 16 bytes, each load and store of a tensor is one of 16 bytes."""
 
@@ -143,6 +144,7 @@ def complaints(ptx):
     return found, seen
 
 
+@pytest.mark.slow
 def test_every_vector_moves_at_once():
     texts = ptx_of_build()
     found, seen = [], set()

@@ -1,4 +1,5 @@
 # labels: unit cuda
+# slow labels: unit cuda
 """How many instructions the compiled kernels need for an activation function of 16-bit numbers, in the PTX
 of this build: such kernels wait for memory only where they compute little for each element."""
 
@@ -65,6 +66,7 @@ def complaints(ptx):
     return found, judged
 
 
+@pytest.mark.slow
 def test_a_16_bit_element_costs_few_instructions():
     found, judged = [], {}
     for text in ptx_of_build().values():

@@ -1,12 +1,14 @@
 # labels: unit cuda
+# slow labels: unit cuda
+# slow timeout: 3600
 """What the compiled CUDA kernels need: no register spills, and no more registers and shared memory
-than cuda/ceilings.json allows. Reads what ptxas reported when the solutions were built: in the quick
-tier those of this build, which are for one architecture, in the slow tier a build for another of them
-each day, or for all (shares.py)."""
+than cuda/ceilings.json allows, by what ptxas reports: in the quick tier of two sources, in the slow tier
+of all, for each architecture."""
 
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,15 +16,11 @@ from pathlib import Path
 import pytest
 
 from places import ROOT
-from shares import share
 
 CEILINGS = ROOT / "cuda" / "ceilings.json"
 BUILD = Path(os.environ["PRENORM_HOME"])
 NVCC = os.environ.get("PRENORM_NVCC", "")
-SLOW = os.environ.get("PRENORM_TIER") == "slow"
-ARCHITECTURES = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"}
-EVERY = ["80-real", "86-real", "89-real", "90"]  # as the preset `cuda`
-BUILT = share(EVERY, len(EVERY))
+ARCHITECTURES = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"}  # of the preset `cuda`
 
 pytestmark = pytest.mark.skipif(not NVCC, reason="there is no nvcc")
 
@@ -110,12 +108,10 @@ def complaints(report, ceilings):
 
 @pytest.fixture(scope="module")
 def build():
-    """The build whose kernels are judged."""
-    if not SLOW:
-        return BUILD
-    folder = BUILD / "tests" / "architectures" / "_".join(BUILT)
+    """A build of all kernels for every architecture."""
+    folder = BUILD / "tests" / "architectures"
     for command in (["cmake", "--preset", "cuda", "-B", folder, f"-DPRENORM_NVCC={NVCC}",
-                     f"-DPRENORM_CUDA_ARCHITECTURES={';'.join(BUILT)}", "-DBUILD_TESTING=OFF"],
+                     "-DBUILD_TESTING=OFF"],
                     ["cmake", "--build", folder, "--parallel", str(os.cpu_count()), "--target",
                      *(f"prenorm_solution_{name}" for name in ("cuda", "cuda-naive", "cuda-tf32"))]):
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -123,12 +119,16 @@ def build():
     return folder
 
 
-def reports_of(build):
-    """The reports of what the build compiles now; an old tree may hold those of other files."""
+def commands_of(build):
+    """{object: the words that compile it} of what the build compiles now by nvcc."""
     commands = json.loads((build / "compile_commands.json").read_text())
-    objects = [re.search(r" -o (\S+)", entry["command"])[1] for entry in commands
-               if entry["file"].endswith(".cu")]
-    return sorted(path for path in (build / f"{each}.resources" for each in objects)
+    return {re.search(r" -o (\S+)", entry["command"])[1]: shlex.split(entry["command"]) for entry in commands
+            if entry["file"].endswith(".cu")}
+
+
+def reports_of(build):
+    """An old tree may hold those of other files."""
+    return sorted(path for path in (build / f"{each}.resources" for each in commands_of(build))
                   if path.exists())
 
 
@@ -142,6 +142,18 @@ def ptx_of_build():
     return found
 
 
+@pytest.mark.parametrize("source", ["embedding.cu", "rope.cu"])
+def test_a_source_is_under_its_ceilings(source, tmp_path):
+    """Compiled as in this build."""
+    [words] = [words for path, words in commands_of(BUILD).items()
+               if path.endswith(f"/prenorm_device_kernels.dir/{source}.o")]
+    words[words.index("-o") + 1] = str(tmp_path / "it.o")
+    subprocess.run(words, cwd=BUILD, check=True)
+    found, seen = complaints((tmp_path / "it.o.resources").read_text(), json.loads(CEILINGS.read_text()))
+    assert seen and not found, "\n".join(found)
+
+
+@pytest.mark.slow
 def test_every_kernel_is_under_its_ceiling(build):
     ceilings = json.loads(CEILINGS.read_text())
     reports = reports_of(build)
@@ -161,8 +173,6 @@ def test_every_kernel_is_under_its_ceiling(build):
     missing = {name for name, ceiling in ceilings.items()
                if name not in seen and ceiling.get("only_for") in (None, *architectures)}
     assert not missing, "cuda/ceilings.json names kernels that do not exist"
-    if not SLOW or BUILT != EVERY:
-        return  # a kernel may need the most on another architecture
     assert architectures | {"sm_90a"} == ARCHITECTURES
     # A ceiling far above what is needed would let a kernel grow unnoticed.
     loose = [f"{name}: {seen[name]['registers']} registers, ceiling {ceiling['registers']}"
@@ -240,6 +250,7 @@ def test_what_ptxas_did_not_do_is_found(tmp_path, source, remark):
     assert found and found[0].startswith(f"ptxas: {remark}"), report
 
 
+@pytest.mark.slow
 def test_hopper_attention_uses_hopper(build):
     """Its products by the warpgroups' tensor cores, its copies by the copy engine."""
     objects = list((build / "cuda").rglob("attention_wgmma.cu.o"))

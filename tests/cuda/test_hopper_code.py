@@ -1,5 +1,4 @@
-# labels: unit cuda
-# slow labels: cuda
+# labels: cuda slow
 """Fences, arrivals and waits in the machine code of the kernels for Hopper, as the disassembler of the
 toolkit shows it: what the model of these instructions (hopper/) takes as written, ptxas must keep."""
 
@@ -99,7 +98,6 @@ PLANTED = {"attention_wgmma_producer.cuh": ("arrive_expecting(full, sizeof(to));
                                             RULES[3][3])}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("file", PLANTED)
 def test_what_the_source_lacks_is_missed(file, tmp_path):
     text, why = PLANTED[file]

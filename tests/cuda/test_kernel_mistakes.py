@@ -18,7 +18,6 @@ import pytest
 from conftest import folder, slow_but
 from places import ROOT, compiler, replaced
 
-SLOW_SHARES = 24  # shares.py
 
 KERNELS = ("softmax.cu", "softmax_rows.cu", "softmax_long_rows.cu", "softmax_columns.cu", "linear_bf16x6.cu",
            "attention_bf16x6.cu")

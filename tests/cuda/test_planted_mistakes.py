@@ -22,7 +22,6 @@ import pytest
 from conftest import folder, slow_but, small_cases
 from places import ROOT, compiler, replaced
 
-SLOW_SHARES = 20  # shares.py
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from conftest import not_sanitized, slow_but
 from disks import on_small_disk
 from places import ROOT
 
-SLOW_SHARES = 16  # shares.py
 
 PROGRAMS = ROOT / "tests/emulator/programs"
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu") if path.stem != "bugs")

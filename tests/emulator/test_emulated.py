@@ -18,7 +18,6 @@ import pytest
 from conftest import small_cases
 from places import ROOT
 
-SLOW_SHARES = 12  # shares.py
 
 SOURCES = "".join(path.read_text() for path in sorted((ROOT / "cuda").glob("*.cu")))
 PROBLEMS = re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", SOURCES, re.MULTILINE)

@@ -16,7 +16,6 @@ import pytest
 
 from conftest import folder
 
-SLOW_SHARES = 1  # seconds
 
 MODE = {"address,undefined": "asan", "thread": "tsan"}.get(os.environ.get("PRENORM_SANITIZE", ""),
                                                            "checker")

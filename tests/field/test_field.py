@@ -22,7 +22,6 @@ FIXTURES = ROOT / "fixtures"
 PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
 SEEDS = range(1, 21)
 LARGEST = 1 << 16  # elements of a case that is drawn anew for a grade
-SLOW_SHARES = 8  # shares.py
 # The paths of PyTorch's own kernels, as far as this processor has them.
 CAPABILITIES = ("default", "avx2", "avx512")
 

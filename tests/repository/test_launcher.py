@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -130,3 +131,31 @@ def test_a_build_without_a_terminal_says_how_far_it_is(launcher, fails):
     assert "prenorm: built 1/7\n" in done.stderr
     assert (launcher.tree / "build/release/build.log").read_text() == "[1/7] Building a.o\n"
     assert done.returncode == (2 if fails else 0) and ("the build failed" in done.stderr) == bool(fails)
+
+
+def test_parts_are_all_tests_and_each_is_in_one(launcher):
+    """Of ctest's own tests the launcher leaves out those of other parts, and pytest those of a file itself."""
+    names = [f"suite_{i}" for i in range(40)]
+    listing = "".join(f"echo '  Test #{i}: {name}'\n" for i, name in enumerate(names))
+    (launcher.tree / "bin/ctest").write_text(
+        f'#!/bin/sh\ncase "$*" in *" -N "*) {listing};; *) echo "ctest $PRENORM_PART $*" >> "$TREE/calls" ;; esac\n')
+    (launcher.tree / "bin/ctest").chmod(0o755)
+    files = [str(path) for path in sorted((ROOT / "tests/harness/grade").glob("test_grade*.py"))]
+
+    def collected(**variables):
+        done = subprocess.run([sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider",
+                               *files], capture_output=True, text=True, env=dict(os.environ, **variables))
+        return [line for line in done.stdout.splitlines() if "::" in line]
+
+    of_ctest, of_pytest = [], []
+    for part in range(1, 5):
+        done = launcher("test", "--all", "--part", f"{part}/4", PRENORM_TEST_VENV="none")
+        assert f"this was part {part}/4 of all tests" in done.stderr
+        first, *_ = re.findall(rf"^ctest {part}/4 .* -E (\S+)", launcher.calls(), re.M)
+        of_ctest += [name for name in names if not re.fullmatch(first, name)]
+        of_pytest += collected(PRENORM_PART=f"{part}/4")
+    assert sorted(of_ctest) == sorted(names)
+    assert len(of_pytest) > 40 and sorted(of_pytest) == sorted(collected())
+    for words in (["--part", "5/4"], ["--part", "0/4"], ["--part=x"], ["--part"]):
+        done = launcher("test", "--all", *words)
+        assert (done.returncode, done.stderr) == (2, "prenorm: test: --part takes K/N, the K-th of N parts, as 2/4\n")

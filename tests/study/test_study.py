@@ -21,7 +21,6 @@ import pytest
 import ladders
 from disks import on_small_disk
 from places import ROOT
-from shares import share
 
 NOTEBOOKS = ROOT / "notebooks"
 PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
@@ -210,7 +209,7 @@ def click(chromium, expression):
     chromium.click(**middle(chromium, expression))
 
 
-@pytest.mark.parametrize("look", share(LOOKS, 4))
+@pytest.mark.parametrize("look", LOOKS)
 def test_every_page_opens_without_complaint_and_asks_for_nothing_else(chromium, pages, site, shots,
                                                                       look):
     chromium.look(**LOOKS[look])

@@ -14,7 +14,6 @@ from conftest import not_sanitized, slow_but
 from grading import grade, in_sandboxes, items, need, results
 from places import ROOT, SUBMISSIONS, program, replaced
 
-SLOW_SHARES = 6  # shares.py
 
 pytestmark = not_sanitized("there is no emulator for submissions")
 KERNELS = (SUBMISSIONS / "cuda/kernels.cuh").read_text()

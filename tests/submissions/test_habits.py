@@ -24,7 +24,6 @@ from attacks import write_over
 from grading import best_sandbox, grade, in_sandboxes, need, rubric, state, without_torch, write_rubric
 from places import SUBMISSIONS, built
 
-SLOW_SHARES = 8  # shares.py
 
 HABITS = SUBMISSIONS / "honest" / "habits"
 

@@ -11,7 +11,6 @@ from grading import best_sandbox, grade, in_sandboxes, items, need, python_of
 from places import built
 from submissions import folder_of
 
-SLOW_SHARES = 16  # shares.py
 
 # What each of them solves; nothing: every problem.
 SOLVED = {

@@ -13,7 +13,6 @@ import pytest
 
 from elf import exports
 from places import SUBMISSIONS
-from shares import share
 
 STYLES = SUBMISSIONS / "styles"
 sys.path.insert(0, str(STYLES))
@@ -202,23 +201,17 @@ def test_an_honest_submission_is_told_no_mistake():
 
 @pytest.mark.slow
 def test_all_of_it():
-    """Of everything a fortieth; and where that is all, the page in docs/ says so. What is graded is kept
-    in the build tree."""
-    # Daily, as there are fewer such tests than SLOW_SHARES: a share of days would leave out shares here.
+    """And the page in docs/ says so. What is graded is kept in the build tree."""
     state = run.home() / "styles.jsonl"
     run.keep_libraries(state)
-    everything = [task for kind in run.KINDS for task in run.tasks(kind)]
-    tasks = share(everything, 40)
-    verdicts, results = judged(tasks, state)
+    verdicts, results = judged([task for kind in run.KINDS for task in run.tasks(kind)], state)
 
     def of(kind):
         return {task: verdict for task, verdict in verdicts.items() if task.kind == kind}
 
     check_named(of("alone"), results, 0.97)
     check_named(of("pair"), results, 0.8)
-    some = len(tasks) < len(everything)
-    check_unlisted(of("unlisted"), results, *((0.6, 0.2) if some else (0.85, 0.01)))
+    check_unlisted(of("unlisted"), results, 0.85, 0.01)
     check_honest(of("honest"), results)
-    page = run.table(verdicts)
-    assert some or page == PAGE.read_text(), \
+    assert run.table(verdicts) == PAGE.read_text(), \
         f"write it again: tests/submissions/styles/run.py --state {state} --table docs/diagnosis.md"

@@ -17,7 +17,6 @@ import pytest
 
 from gradebooks import Course, children, difference, dump, none_left
 from places import program
-from shares import share
 from synthetic_class import RUBRIC, make_class, rubric_problems
 
 KILLS = 10
@@ -190,6 +189,6 @@ def of_60_sorts(tmp_path):
     assert most < 24 * GIB
 
 
-@pytest.mark.parametrize("check", share([killed_at_10_moments, of_60_sorts], 2))
+@pytest.mark.parametrize("check", [killed_at_10_moments, of_60_sorts])
 def test_a_large_class(check, tmp_path):
     check(tmp_path)

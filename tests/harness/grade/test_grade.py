@@ -26,7 +26,6 @@ FIXTURES = ROOT / "fixtures"
 PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
 EARNED = 1e-9
 pytest_plugins = "graded"
-SLOW_SHARES = 12  # shares.py
 
 
 @pytest.mark.slow

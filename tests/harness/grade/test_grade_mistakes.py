@@ -13,9 +13,7 @@ import pytest
 
 from grading import of_problems, rubric, side_by_side, variants
 from places import ROOT
-from shares import share
 
-SLOW_SHARES = 24  # shares.py
 pytest_plugins = "graded"
 
 
@@ -55,7 +53,6 @@ def nobodys(run, solution, problem, folder):
 def test_every_known_mistake_is_told_by_its_name(grade, library, run, tmp_path):
     names = variants(library("mistakes"))
     assert sum(len(problems) for problems in names.values()) >= 113
-    names = dict(share(sorted(names.items()), SLOW_SHARES))
 
     def diagnose(name):
         return name, grade(f"{library('mistakes')}/{name}", "--rubric", "all", "--no-hidden",

@@ -22,7 +22,6 @@ from conftest import not_sanitized, slow_but
 from places import ROOT
 
 RECORD = ROOT / "cuda/profiles.json"
-SLOW_SHARES = 1  # they write all of it
 
 pytestmark = not_sanitized("the counter takes a sanitizer's place")
 
