@@ -36,7 +36,8 @@ constexpr std::array settings_table{
                  "ten times as long",
                  Takes::positive, repeated, kept},
     GradeSetting{"--build-timeout", &GradeSettings::build_timeout, "SECONDS",
-                 "Processor time for the build (default: 300)", Takes::positive, repeated, kept},
+                 "Processor time of each of the two compilers that build (default: 300)",
+                 Takes::positive, repeated, kept},
     GradeSetting{"--budget", &GradeSettings::budget, "SECONDS",
                  "Processor time for all cases of one submission (default: 300, or 0.5 per case\n"
                  "where that is more); with cases left it is not graded whole",
@@ -126,12 +127,9 @@ GradeSettings settings_of(const Json& record) {
 }
 
 std::string limits_text(const GradeSettings& settings) {
-  return fmt::format(
-      "{} s a call, {} s to build, {}{} GiB; sandbox {}; {}", settings.timeout,
-      settings.build_timeout,
-      settings.budget > 0 ? fmt::format("{} s for all cases, ", settings.budget) : "",
-      settings.memory, settings.sandbox.empty() ? "as it works" : settings.sandbox,
-      settings.python);
+  return fmt::format("{} s a call, {} s to build, {} GiB; sandbox {}; {}", settings.timeout,
+                     settings.build_timeout, settings.memory,
+                     settings.sandbox.empty() ? "as it works" : settings.sandbox, settings.python);
 }
 
 Json limits_record(const GradeSettings& settings) {

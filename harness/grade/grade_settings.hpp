@@ -65,7 +65,7 @@ const GradeSetting& grade_setting(std::string_view option);
 Json settings_record(const GradeSettings& settings);
 GradeSettings settings_of(const Json& record);
 
-/// The limits in words.
+/// The limits that points hang on, in words. Not the budget: who ran out of it is not graded whole.
 std::string limits_text(const GradeSettings& settings);
 
 /// The sandbox, the interpreter and the limits, for a later grading of the same class.
