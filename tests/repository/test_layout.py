@@ -242,3 +242,17 @@ def test_a_solution_exports_the_interface_and_nothing_else(home):
     for library in libraries:
         strong = exports(library)
         assert strong and all(name.startswith("prenorm_") for name in strong), library
+
+
+def test_a_citation_names_this_version():
+    version = re.search(r"^project\(prenorm VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+    assert re.findall("^version: (.*)", (ROOT / "CITATION.cff").read_text(), re.M) == [version]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github/workflows").glob("*.yml")), ids=lambda p: p.stem)
+def test_a_workflow_names_actions_by_commit(path):
+    """A tag can be moved to other code, a commit cannot."""
+    actions = re.findall(r"\buses: *(.*)", path.read_text())
+    assert actions
+    for action in actions:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action), action

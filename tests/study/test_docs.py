@@ -97,7 +97,7 @@ def broken(path):
     return found
 
 
-@pytest.mark.parametrize("path", PAGES, ids=name)
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "SECURITY.md"], ids=name)
 def test_every_link_leads_somewhere(path):
     assert broken(path) == []
 

@@ -12,7 +12,8 @@ from places import ROOT
 # Of what has text for readers. Tests are left out: some misspell on purpose.
 FOLDERS = ("cuda", "docs", "fixtures", "harness", "notebooks", "reference")
 ENDINGS = {".md", ".ipynb", ".py", ".hpp", ".cpp", ".h", ".cu", ".cuh", ".toml", ".in", ".j2", ".mustache"}
-FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "prenorm",
+FILES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "prenorm")),
+         *sorted((ROOT / ".github").rglob("*.[my]*")),
          *sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
                  if path.suffix in ENDINGS and path.is_file())]
 KNOWN = ROOT / "tests/study/spelling.txt"  # words that are right here: one per line
