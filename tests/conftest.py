@@ -1,6 +1,7 @@
 """What all tests share: the built program, the `slow` mark, and a list of what was skipped."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -19,7 +20,7 @@ pytest_plugins = ["centred"]
 def folder(variable):
     value = os.environ.get(variable)
     if not value:
-        pytest.skip(f"{variable} is not set (ctest sets it)")
+        pytest.fail(f"{variable} is not set (ctest sets it)")
     return Path(value)
 
 
@@ -120,11 +121,7 @@ def slow_shares(module):
 
 
 def pytest_collection_modifyitems(config, items):
-    """A parametrized test without parameters is no test, where pytest would call it skipped. Of the slow
-    ones of a module every fourth runs, or every n-th where it has SLOW_SHARES = n (shares.py)."""
-    items[:] = [item for item in items
-                if not any("empty parameter set" in mark.kwargs.get("reason", "")
-                           for mark in item.iter_markers("skip"))]
+    """Of the slow tests of a module every fourth runs, or every n-th where it has SLOW_SHARES = n (shares.py)."""
     of_each = Counter((item.module, item.originalname) for item in items if item.get_closest_marker("slow"))
     several = {}  # a test with that many parameters; or all others of a module
     for item in items:
@@ -146,18 +143,22 @@ def pytest_terminal_summary(terminalreporter, exitstatus):
 
 
 # A skipped test is a line `<test>: <reason>` in the file named by PRENORM_SKIPS, and a failure where
-# PRENORM_REQUIRE_ALL is set.
+# PRENORM_REQUIRE_ALL is set or support/skips.txt does not have the reason.
+SKIPS = [line for line in Path(__file__).with_name("support").joinpath("skips.txt").read_text().splitlines()
+         if not line.startswith("#")]
 
 
 def note_skip(report, name):
     if not report.skipped:
         return
-    reason = report.longrepr[2].removeprefix("Skipped: ")
+    reason = " ".join(report.longrepr[2].removeprefix("Skipped: ").split())
     if path := os.environ.get("PRENORM_SKIPS"):
         with open(path, "a", encoding="utf-8") as file:
-            file.write(f"{name}: {' '.join(reason.split())}\n")
-    if os.environ.get("PRENORM_REQUIRE_ALL"):
-        report.outcome, report.longrepr = "failed", f"skipped: {reason}"
+            file.write(f"{name}: {reason}\n")
+    listed = any(re.fullmatch(each, reason) for each in SKIPS)
+    if not listed or os.environ.get("PRENORM_REQUIRE_ALL"):
+        unlisted = "" if listed else ", which tests/support/skips.txt does not list"
+        report.outcome, report.longrepr = "failed", f"skipped: {reason}{unlisted}"
 
 
 @pytest.hookimpl(hookwrapper=True)
