@@ -14,6 +14,20 @@
 # only; `pytest` is each file of Python, which takes its part of `--part K/N` itself (conftest.py). What may
 # take long starts first.
 
+# found_some(VARIABLE PATTERN...): the files of all patterns. A pattern that finds none is an
+# error: its folder has moved, and tests would be gone unseen.
+function(found_some variable)
+  set(all)
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB files CONFIGURE_DEPENDS ${pattern})
+    if(NOT files)
+      message(FATAL_ERROR "there is no ${pattern} for ${CMAKE_CURRENT_LIST_FILE}")
+    endif()
+    list(APPEND all ${files})
+  endforeach()
+  set(${variable} ${all} PARENT_SCOPE)
+endfunction()
+
 # add_boost_test(TARGET [OWN_HEADERS] SOURCE...): what only checks is not optimized. With OWN_HEADERS
 # it does not share the precompiled ones: its options are others.
 function(add_boost_test target)
@@ -61,7 +75,7 @@ endfunction()
 # add_python_tests(FOLDER...): every test_<name>.py there.
 function(add_python_tests)
   list(TRANSFORM ARGN APPEND /test_*.py)
-  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+  found_some(files ${ARGN})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
   foreach(file IN LISTS files)
     string(REGEX REPLACE ".*/test_(.*)[.]py$" "\\1" name ${file})

@@ -116,7 +116,7 @@ int main() {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="no nvcc")
+@pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="there is no nvcc")
 @pytest.mark.parametrize("name", RIGHT)
 def test_program_is_cuda(name, tmp_path):
     """nvcc takes the same file: what is emulated is CUDA, and no language of our own."""
@@ -550,7 +550,7 @@ OTHER_WIDTHS = {"centre": ({("load", 4)}, {("load", 16)}), "look_up": (set(), {(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="no nvcc")
+@pytest.mark.skipif(not os.environ.get("PRENORM_NVCC"), reason="there is no nvcc")
 @pytest.mark.parametrize("name", COUNTED)
 def test_global_accesses_are_as_wide_as_nvccs(name, tmp_path):
     ptx = tmp_path / "program.ptx"

@@ -28,7 +28,7 @@ QUICK, SLOW = 1024, 3500 if "thread" in SANITIZE else 5000 if SANITIZE else 6553
 
 
 def test_all_problems_are_found():
-    assert PROBLEMS and len(set(PROBLEMS)) == len(PROBLEMS)
+    assert PROBLEMS and VARIANTS and len(set(PROBLEMS)) == len(PROBLEMS)
     assert {problem for problem, _ in VARIANTS} <= set(PROBLEMS)
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from grading import best_sandbox, grade
-from places import ROOT
+from places import ROOT, found_some
 
 FORMS = Path(__file__).with_name("forms.py")
 FIXTURES = ROOT / "fixtures"
-PROBLEMS = sorted(path.stem for path in FIXTURES.glob("*.h5"))
+PROBLEMS = found_some(path.stem for path in FIXTURES.glob("*.h5"))
 SEEDS = range(1, 21)
 LARGEST = 1 << 16  # elements of a case that is drawn anew for a grade
 # The paths of PyTorch's own kernels, as far as this processor has them.

@@ -22,6 +22,7 @@ STAND_INS = {
     "apt-get": 'case "$*" in *assume-no*) echo "Need to get 312 MB of archives."; exit 1 ;; update*) ;;\n'
                '*) for p in $*; do printf "installed:%s " $p; done >> "$TREE/installed" ;; esac',
     "cmake": 'touch "$TREE/build/release/build.ninja"',
+    "ctest": 'case "$*" in *-R*) printf "a::b: %s\\n" "$REASON" "$REASON" >> "$PRENORM_SKIPS" ;; esac',
     "ninja": 'case "$*" in *" -n "*) ;; *targets.ninja*) echo "[1/7] Building a.o"; exit ${FAILS:-0} ;; esac',
 }
 PROGRAM = 'echo "ran $*"'
@@ -35,6 +36,7 @@ def launcher():
     shutil.copy(ROOT / "prenorm", tree)
     (tree / "docs").mkdir()
     shutil.copy(ROOT / "docs/commands.md", tree / "docs")
+    shutil.copytree(ROOT / "tests/support", tree / "tests/support")
 
     def script(path, text):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,6 +123,14 @@ def test_a_checkout_that_cannot_be_written_runs_what_is_built(launcher):
     finally:
         for folder in folders:
             folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("reason, code", [("there is no ptxas", 0), ("one processor", 0),
+                                          ("there is no libpair.so", 1), ("not one processor", 1)])
+def test_a_test_is_skipped_for_a_known_reason_only(launcher, reason, code):
+    done = launcher("test", "-R", "a", REASON=reason)
+    assert f"skipped: a::b: {reason} (2 times)" in done.stdout and done.returncode == code, done.stderr
+    assert ("not a reason of tests/support/skips.txt" in done.stderr) == bool(code)
 
 
 @pytest.mark.parametrize("fails", [0, 3])

@@ -16,13 +16,13 @@ import pytest
 
 import guide
 from guide import plain
-from places import ROOT, program
+from places import ROOT, found_some, program
 
 README = ROOT / "README.md"
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+DOCS = found_some((ROOT / "docs").glob("*.md"))
 PAGES = sorted({README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *DOCS,
                 *(path for folder in ("cuda", "fixtures", "harness", "notebooks", "reference")
-                  for path in (ROOT / folder).rglob("*.md"))})
+                  for path in found_some((ROOT / folder).rglob("*.md")))})
 TESTED_ELSEWHERE = {"docs/teaching.md": "test_teaching.py",
                     "fixtures/README.md": "test_fixture_commands.py"}
 QUICK = {"README.md", "docs/verdicts.md", "docs/study.md"}

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from places import ROOT
+from places import ROOT, found_some
 
 for package in ("pandas", "pygments"):
     pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
@@ -477,7 +477,7 @@ def text_of(path):
 @functools.lru_cache(maxsize=None)
 def long_lines():
     """{line of a source: its file}, of 30 characters or more."""
-    files = [*(ROOT / "reference").rglob("*.hpp"), *(ROOT / "cuda").glob("*.cu*")]
+    files = [*found_some((ROOT / "reference").rglob("*.hpp")), *found_some((ROOT / "cuda").glob("*.cu*"))]
     return {line.strip(): path.name for path in files for line in path.read_text().splitlines()
             if len(line.strip()) >= 30 and not line.startswith("#include")}
 
@@ -519,7 +519,7 @@ def test_a_notebook_shows_every_problem_of_its_component(component):
 def words_of_the_sources():
     """All identifiers of code, of the notebooks' cells and modules, and of the fixtures."""
     files = [path for folder in ("reference", "cuda", "harness", "fixtures", "notebooks")
-             for path in (ROOT / folder).rglob("*") if path.suffix in (".hpp", ".h", ".cpp", ".cu", ".cuh", ".py")]
+             for path in found_some((ROOT / folder).rglob("*")) if path.suffix in (".hpp", ".h", ".cpp", ".cu", ".cuh", ".py")]
     codes = ["".join(cell["source"]) for path in NOTEBOOKS for cell in json.loads(path.read_text())["cells"]
              if cell["cell_type"] == "code"]
     texts = [*codes, *(path.read_text() for path in files), *(prenorm.fixture(p).signature for p in PROBLEMS)]

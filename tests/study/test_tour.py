@@ -97,7 +97,9 @@ def test_an_unknown_step_is_an_error():
 
 
 def test_a_device_record_becomes_a_count():
-    pages = pytest.importorskip("pages", reason="there is no nbconvert (Debian: python3-nbconvert)")
+    pytest.importorskip("nbconvert", reason="there is no nbconvert (Debian: python3-nbconvert)")
+    import pages
+
     other = (["cuda-tf32"], "recorded 4/86 passed on X, 2026-11-27")
     count, where = pages._on_a_device([other, (["cuda", "cuda-naive"], "recorded 85/86 passed on X, 2026-11-27; changed")])
     assert (str(count), count.state, where) == ("85/86", "some", "X, 2026-11-27; changed")

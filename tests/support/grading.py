@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from elf import exports
-from places import ROOT, program
+from places import ROOT, found_some, program
 
 SANDBOXES = ("bubblewrap", "process")
 
@@ -69,7 +69,7 @@ def state(*folders):
     for anybody to set."""
     found = {}
     for folder in folders:
-        for path in sorted(Path(folder).rglob("*")):
+        for path in found_some(Path(folder).rglob("*")):
             info = path.lstat()
             found[str(path)] = (info.st_ino, info.st_mode, info.st_size, info.st_ctime_ns)
     return found

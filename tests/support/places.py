@@ -33,6 +33,13 @@ def replaced(text, old, new, count=1):
     return text.replace(old, new)
 
 
+def found_some(paths):
+    """The same, sorted; an error where there are none, for a test of them would say nothing."""
+    paths = sorted(paths)
+    assert paths, "no such file is here any more"
+    return paths
+
+
 def built(kind):
     """The folder of the libraries that were built of tests/submissions/KIND."""
     return Path(os.environ["PRENORM_TEST_SUBMISSIONS"]) / kind

@@ -92,7 +92,7 @@ def test_the_version_is_the_projects(prenorm):
 def test_a_home_that_cannot_be_found(program, own_home, good):
     """Without /proc the program cannot see where it stands; told by PRENORM_HOME, it works."""
     if not shutil.which("bwrap"):
-        pytest.skip("no bwrap")
+        pytest.skip("there is no bwrap")
     sandbox = ["bwrap", "--dev-bind", "/", "/", "--tmpfs", "/proc", "--tmpfs", "/dev/shm"]
     if subprocess.run([*sandbox, "true"], capture_output=True).returncode != 0:
         pytest.skip("bwrap may not make user namespaces")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from grading import of_problems, rubric, side_by_side, variants
-from places import ROOT
+from places import ROOT, found_some
 
 pytest_plugins = "graded"
 
@@ -21,7 +21,7 @@ pytest_plugins = "graded"
 def forms():
     """{mistake: the one that it is a form of}"""
     return {name.split("__")[-1]: words["form_of"]
-            for path in (ROOT / "reference/mistakes").glob("*.toml")
+            for path in found_some((ROOT / "reference/mistakes").glob("*.toml"))
             for name, words in tomllib.loads(path.read_text()).items()
             if isinstance(words, dict) and "form_of" in words}
 

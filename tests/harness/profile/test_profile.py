@@ -15,6 +15,7 @@ import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
 
+import h5py
 import pytest
 
 import ladders
@@ -88,7 +89,6 @@ def test_the_table_and_the_lines(profile):
 
 def test_a_case_of_the_fixture(profile, home):
     fixture = home / "share/prenorm/fixtures/relu.h5"
-    h5py = pytest.importorskip("h5py")
     with h5py.File(fixture) as file:
         name = next(name for name, case in file["cases"].items() if case.get("outputs"))
     row, = rows_of(profile, "relu", "--case", name, "--solution", "cuda-emulated")
