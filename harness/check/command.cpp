@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
+#include "replay/answer.hpp"
 #include "replay/runner.hpp"
 #include "report/report.hpp"
 
@@ -259,6 +260,9 @@ int run(const Command& program, std::span<char*> words) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
     return complain(std::string(error.what()) + " (see --help)");
+  } catch (const SolutionFailed& failure) {  // neither the options nor a file are wrong
+    complain(failure.what());
+    return 1;
   } catch (const std::exception& error) {
     return complain(error.what());
   }

@@ -32,16 +32,21 @@ struct Piece {
   std::string error;
 };
 
-void calibrate_piece(Piece& piece, const CalibrateOptions& options, SolutionPool& pool) {
+/// False where a solution does not work: it would fail, or take too long, at other cases too.
+bool calibrate_piece(Piece& piece, const CalibrateOptions& options, SolutionPool& pool) {
   const Fixture& fixture = *piece.file->fixture;
   try {
     piece.found = calibrate(fixture.problem(), fixture.signature(), load_case(fixture, *piece.info),
                             yardsticks(pool, options.by), options.redraws, options.seed);
   } catch (const UsageError&) {
     throw;
+  } catch (const SolutionFailed& failure) {
+    piece.error = failure.what();
+    return false;
   } catch (const std::runtime_error& error) {
     piece.error = error.what();
   }
+  return true;
 }
 
 std::string stored_tolerance(const Piece& piece, const NewTolerance& found) {
@@ -110,7 +115,7 @@ int run(const CalibrateOptions& options) {
         if (piece.file != &files[i]) continue;
         progress.show(fmt::format("[{}/{}] {} / {}", ++done, pieces.size(),
                                   files[i].fixture->problem(), piece.info->name));
-        calibrate_piece(piece, options, pools[thread]);
+        if (!calibrate_piece(piece, options, pools[thread])) break;
       }
     });
   }

@@ -106,11 +106,11 @@ class Laboratory {
     return std::move(outcome.outputs.front());
   }
 
-  /// What the truth says, in float64.
+  /// What the truth says, in float64; nothing where it has no answer.
   std::optional<Tensor> right(const LoadedCase& loaded) const try {
     return exact_outputs(problem_, signature_, loaded.inputs, loaded.info.scalars, witness_.truth)
         .front();
-  } catch (const std::runtime_error&) {  // it has no answer to such inputs
+  } catch (const NoAnswer&) {
     return std::nullopt;
   }
 
@@ -463,7 +463,7 @@ std::vector<std::string> parts_of(const std::string& problem) {
 }
 
 std::vector<Clue> clues_to(const std::string& problem, const Signature& signature, DType dtype,
-                           const Witness& witness) {
+                           const Witness& witness) try {
   const Laws* laws = laws_for(problem);
   if (laws == nullptr || !witness.asked.load() || !witness.truth.load()) return {};
   const Laboratory laboratory(problem, signature, *laws, dtype, witness);
@@ -486,6 +486,8 @@ std::vector<Clue> clues_to(const std::string& problem, const Signature& signatur
     clues.push_back(std::move(*clue));
   }
   return clues;
+} catch (const SolutionFailed&) {  // the truth; verdicts stand without clues
+  return {};
 }
 
 }  // namespace prenorm::harness

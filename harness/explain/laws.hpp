@@ -36,7 +36,8 @@ std::vector<std::string> parts_of(const std::string& problem);
 
 /// At most three clues to why `problem` is wrong, the one that says most first: a part that is
 /// wrong by itself, and then nothing else; a law that it breaks; a term without which it is right,
-/// or the inputs for which it is wrong where it is right for ordinary ones. `dtype`: of the calls.
+/// or the inputs for which it is wrong where it is right for ordinary ones. None where the truth
+/// fails: no grading ends for want of a clue. `dtype`: of the calls.
 std::vector<Clue> clues_to(const std::string& problem, const Signature& signature, DType dtype,
                            const Witness& witness);
 

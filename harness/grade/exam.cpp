@@ -427,19 +427,20 @@ std::vector<double> accepted_deviations(const std::vector<std::string>& names,
                                         const std::string& problem, const Signature& signature,
                                         const LoadedCase& loaded, Solution& mistakes) {
   if (names.empty() || loaded.info.error) return {};
+  require_loaded(mistakes);
   std::vector<double> deviation(loaded.expected.size(), 0);
   for (const std::string& mistake : variants_of(problem, mistakes)) {
     if (!selects(names, mistake)) continue;
-    std::vector<Tensor> outputs;
-    replay(problem + "__" + mistake, signature, loaded, mistakes, {.twice = false, .alone = false},
-           &outputs);
-    if (outputs.size() != deviation.size()) continue;  // it is not written for this type
+    const std::string function = problem + "__" + mistake;
+    Outcome outcome = mistakes.call(call_of(function, signature, loaded.inputs, loaded.info));
+    if (outcome.status == Status::not_implemented) continue;  // for this type
     try {
+      const auto outputs = outputs_in(std::move(outcome), mistakes, function);
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         deviation[i] =
             std::max(deviation[i], accepted_room * largest_error(outputs[i], loaded.expected[i]));
       }
-    } catch (const std::runtime_error&) {  // NaN or infinite elsewhere than the truth
+    } catch (const NoAnswer&) {  // refused, or NaN or infinite elsewhere than the truth
     }
   }
   for (std::size_t i = 0; i < deviation.size(); ++i) {

@@ -12,15 +12,15 @@ namespace prenorm::harness {
 namespace {
 
 /// A fair case, at the stored sizes or at odd ones as the seed decides; its name is still the
-/// stored one's. Nothing where no fresh values could be given an answer: the textbook loop and the
-/// reference disagree on what is infinite there.
+/// stored one's. Nothing where no fresh values could be given an answer: the reference refuses
+/// them, or the textbook loop disagrees with it on what is infinite there.
 std::optional<LoadedCase> hidden_case(const std::string& problem, const Signature& signature,
                                       const LoadedCase& stored, const Yardsticks& by,
                                       std::uint64_t seed) try {
   auto random = generator(seed, problem + "/" + stored.info.name + "/hidden");
   const bool odd_sizes = random() % 2 == 0;
   return fair_case(problem, signature, stored, by, {.seed = random(), .resize = odd_sizes});
-} catch (const std::runtime_error&) {
+} catch (const NoAnswer&) {
   return std::nullopt;
 }
 
@@ -39,10 +39,11 @@ struct Place {
   std::int64_t elements;
 };
 
-/// Calls `draw` for each hidden case on the exam's threads; it says whether there was an answer.
+/// Calls `draw` for each hidden case on the exam's threads. Answers that others have would earn
+/// points if cases were left out because a yardstick fails: then there are none, and no grading.
 void at_all_hidden(const Exam& exam, std::vector<SolutionPool>& pools, const YardstickNames& names,
                    const std::string& what,
-                   const std::function<bool(const Place&, const Yardsticks&)>& draw) {
+                   const std::function<void(const Place&, const Yardsticks&)>& draw) {
   std::vector<Place> places;
   for (std::size_t i = 0; i < exam.parts.size(); ++i) {
     const ExamPart& part = exam.parts[i];
@@ -55,13 +56,10 @@ void at_all_hidden(const Exam& exam, std::vector<SolutionPool>& pools, const Yar
   std::ranges::stable_sort(places, std::greater<>(), &Place::elements);
   std::atomic<std::size_t> done = 0;
   in_parallel(places.size(), exam.options.jobs, [&](std::size_t i, std::size_t thread) {
-    const Yardsticks by = yardsticks(pools[thread], names);
-    const bool found = draw(places[i], by);
-    // Answers that others have would earn points if own cases were left out for want of processes.
-    for (Solution* const each : {&by.truth, &by.redraws, &by.textbook}) {
-      if (found || each->load()) continue;
-      throw std::runtime_error("hidden cases cannot be drawn, as " + each->label() +
-                               " does not run: " + each->message());
+    try {
+      draw(places[i], yardsticks(pools[thread], names));
+    } catch (const SolutionFailed& failure) {
+      throw SolutionFailed("hidden cases cannot be drawn: " + std::string(failure.what()));
     }
     ++done;
     exam.options.progress(what, done, places.size());
@@ -88,15 +86,14 @@ DrawnCases draw_hidden(const Exam& exam, std::vector<SolutionPool>& pools, bool 
   YardstickNames names;
   names.tf32_tolerances = tf32;
   DrawnCases drawn = none_drawn(exam);
-  at_all_hidden(
-      exam, pools, names, "drawing hidden cases", [&](const Place& place, const Yardsticks& by) {
-        const ExamPart& part = exam.parts[place.part];
-        const ExamCase& exam_case = part.cases[place.number];
-        const LoadedCase stored = load_case(*exam_case.file->fixture, *exam_case.stored);
-        return (drawn[place.part][place.number] = hidden_case(
-                    part.problem, part.file->fixture->signature(), stored, by, exam.options.seed))
-            .has_value();
-      });
+  at_all_hidden(exam, pools, names, "drawing hidden cases",
+                [&](const Place& place, const Yardsticks& by) {
+                  const ExamPart& part = exam.parts[place.part];
+                  const ExamCase& exam_case = part.cases[place.number];
+                  const LoadedCase stored = load_case(*exam_case.file->fixture, *exam_case.stored);
+                  drawn[place.part][place.number] = hidden_case(
+                      part.problem, part.file->fixture->signature(), stored, by, exam.options.seed);
+                });
   return drawn;
 }
 
@@ -109,13 +106,11 @@ void draw_own(const Exam& exam, const std::string& submission, const std::string
   at_all_hidden(
       exam, pools, {}, "drawing their values", [&](const Place& place, const Yardsticks& by) {
         std::optional<LoadedCase>& shared = drawn[place.part][place.number];
-        if (!shared) return true;
+        if (!shared) return;
         const ExamPart& part = exam.parts[place.part];
         std::optional<LoadedCase> own =
             with_other_values(part.problem, part.file->fixture->signature(), *shared, by, seed);
-        const bool found = own.has_value();
-        if (found) shared = std::move(own);
-        return found;
+        if (own) shared = std::move(own);
       });
 }
 

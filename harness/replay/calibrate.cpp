@@ -9,26 +9,6 @@
 namespace prenorm::harness {
 namespace {
 
-/// Calls the problem's function; throws unless it returns outputs.
-std::vector<Tensor> outputs_of(const std::string& problem, const Signature& signature,
-                               Solution& solution, const Inputs& inputs,
-                               const std::vector<Scalar>& scalars,
-                               const std::vector<TensorType>& types) {
-  if (!solution.load()) {
-    throw std::runtime_error(solution.label() + " cannot be used: " + solution.message());
-  }
-  const std::string function = solution.function_for(problem);
-  if (function.empty()) {
-    throw std::runtime_error(solution.label() + " has no function for " + problem);
-  }
-  Outcome outcome = solution.call(call_of(function, signature, inputs, scalars, types));
-  if (outcome.status != Status::passed) {
-    throw std::runtime_error(solution.label() + " fails: " + std::string(name(outcome.status)) +
-                             (outcome.message.empty() ? "" : ", " + outcome.message));
-  }
-  return std::move(outcome.outputs);
-}
-
 /// Of the spacings of float64 and float32.
 constexpr double double_by_float = 0x1p-29;
 
@@ -67,6 +47,16 @@ bool is_rounded(const Tensor& narrow, const Tensor& wide) {
     if (y != rounded && !(std::isnan(y) && std::isnan(rounded))) return false;
   }
   return true;
+}
+
+/// Whether float32 has such scalars: none becomes infinite or zero.
+bool fit_float32(const std::vector<Scalar>& scalars) {
+  return std::ranges::all_of(scalars, [](const Scalar& scalar) {
+    const double* value = std::get_if<double>(&scalar);
+    if (value == nullptr) return true;
+    const double narrow = round_to(DType::float32, *value);
+    return std::isinf(narrow) == std::isinf(*value) && (narrow == 0) == (*value == 0);
+  });
 }
 
 /// Float scalars changed by a relative 2^-50 at most.
@@ -110,10 +100,10 @@ void require_agreement(const Tensor& stored, const Tensor& exact, const std::str
     const double difference = largest_error(exact, stored);
     if (difference <= rounding * largest_magnitude(stored)) return;
     how = "by " + short_number(difference);
-  } catch (const std::runtime_error& error) {
+  } catch (const NoAnswer& error) {
     how = error.what();
   }
-  throw std::runtime_error("the stored answer and that of " + truth + " in float64 differ: " + how);
+  throw NoAnswer("the stored answer and that of " + truth + " in float64 differ: " + how);
 }
 
 /// Whether there is a tf32 loop for the problem.
@@ -140,7 +130,7 @@ bool takes_products(const std::string& problem, const Signature& signature,
     types.push_back({at_least_float32(output.dtype), output.shape});
   }
   const auto outputs = [&](Solution& solution) {
-    return outputs_of(problem, signature, solution, inputs, stored.info.scalars, types);
+    return must_answer(problem, signature, solution, inputs, stored.info.scalars, types);
   };
   const std::vector<Tensor> ordinary = outputs(by.textbook), tf32 = outputs(*by.textbook_tf32);
   for (std::size_t i = 0; i < ordinary.size(); ++i) {
@@ -176,8 +166,8 @@ double largest_error(const Tensor& actual, const Tensor& truth) {
   for (std::int64_t i = 0; i < truth.size(); ++i) {
     const double y = actual.at(i), e = truth.at(i);
     if (!agree(y, e, actual.dtype)) {
-      throw std::runtime_error("element " + to_text(index_of(i, truth.shape)) + " is " +
-                               short_number(y) + " and should be " + short_number(e));
+      throw NoAnswer("element " + to_text(index_of(i, truth.shape)) + " is " + short_number(y) +
+                     " and should be " + short_number(e));
     }
     if (std::isfinite(y) && std::isfinite(e)) largest = std::max(largest, std::abs(y - e));
   }
@@ -259,25 +249,6 @@ void derive_together(const std::vector<Tensor>& actual, const std::vector<Tensor
   if (bias < 0.4) tolerance.bias = bias;  // so that results that are cut off, by 0.5, show
 }
 
-std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
-                                  const Inputs& inputs, const std::vector<Scalar>& scalars,
-                                  Solution& truth) {
-  Inputs wide(inputs.size());
-  std::vector<std::optional<TensorType>> types(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) continue;
-    wide[i] = is_floating(inputs[i]->dtype) ? converted(*inputs[i], DType::float64) : *inputs[i];
-    types[i] = TensorType{wide[i]->dtype, wide[i]->shape};
-  }
-  const Binding binding = harness::bind(signature, types);
-  std::vector<Tensor> outputs =
-      outputs_of(problem, signature, truth, wide, scalars, output_types(signature, binding));
-  for (Tensor& output : outputs) {
-    if (output.dtype != DType::float64) output = converted(output, DType::float64);
-  }
-  return outputs;
-}
-
 std::vector<NewTolerance> calibrate(const std::string& problem, const Signature& signature,
                                     const LoadedCase& stored, const Yardsticks& by, int redraws,
                                     std::uint64_t seed) {
@@ -308,17 +279,18 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
   // may be far below either's error: what the loop errs in float32 says more.
   const auto measure_in_proportion = [&](const auto& inputs, const auto& scalars) {
     const auto narrow = as_float32(inputs, is_float64);
+    const auto ask = fit_float32(scalars) ? must_answer : answer_of;
     try {
       const auto exact = exact_outputs(problem, signature, narrow, scalars, by.redraws);
       for (const std::string& form : forms) {
-        const auto actual = outputs_of(form, signature, by.textbook, narrow, scalars,
-                                       as_float32(types, is_float64));
+        const auto actual =
+            ask(form, signature, by.textbook, narrow, scalars, as_float32(types, is_float64));
         for (std::size_t i = 0; i < in_proportion.size(); ++i) {
           const double error = largest_error(actual[i], exact[i]);
           in_proportion[i] = std::max(in_proportion[i], error * double_by_float);
         }
       }
-    } catch (const std::runtime_error&) {
+    } catch (const NoAnswer&) {
       // Values that float32 has not: the difference must do.
     }
   };
@@ -331,7 +303,7 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
     };
     for (std::size_t form = 0; form < forms.size(); ++form) {
       const auto outputs = [&](const Inputs& of, const std::vector<TensorType>& as) {
-        return outputs_of(forms[form], signature, by.textbook, of, scalars, as);
+        return must_answer(forms[form], signature, by.textbook, of, scalars, as);
       };
       std::vector<Tensor> actual = outputs(inputs, types);
       raise(errors, actual);
@@ -352,10 +324,15 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
     }
     if (any_float64 && perturb) measure_in_proportion(inputs, scalars);
     if (tf32) {
-      raise(errors_tf32, outputs_of(problem, signature, *by.textbook_tf32, inputs, scalars, types));
+      raise(errors_tf32,
+            must_answer(problem, signature, *by.textbook_tf32, inputs, scalars, types));
     }
   };
   int number = 0;
+  const auto where = [&] {
+    return "case " + info.name + ", " +
+           (number == 0 ? "the stored inputs" : "redraw " + std::to_string(number)) + ": ";
+  };
   try {
     const auto exact = exact_outputs(problem, signature, stored.inputs, info.scalars, by.truth);
     for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -372,10 +349,10 @@ std::vector<NewTolerance> calibrate(const std::string& problem, const Signature&
       const auto scalars = perturb ? nudged(info.scalars, random) : info.scalars;
       measure(inputs, scalars, exact_outputs(problem, signature, inputs, info.scalars, by.redraws));
     }
+  } catch (const SolutionFailed& failure) {
+    throw SolutionFailed(where() + failure.what());
   } catch (const std::runtime_error& error) {
-    const std::string where =
-        number == 0 ? "the stored inputs" : "redraw " + std::to_string(number);
-    throw CaseError("case " + info.name + ", " + where + ": " + error.what());
+    throw CaseError(where() + error.what());
   }
 
   std::vector<NewTolerance> tolerances;

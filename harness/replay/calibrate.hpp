@@ -3,13 +3,13 @@
 #pragma once
 
 #include "fixture/draw.hpp"
-#include "solution/solution.hpp"
+#include "replay/answer.hpp"
 
 namespace prenorm::harness {
 
-/// Its message names the case.
-struct CaseError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// No tolerance comes of these values. The message names the case.
+struct CaseError : NoAnswer {
+  using NoAnswer::NoAnswer;
 };
 
 /// The solutions from whose errors and outputs tolerances are derived.
@@ -44,18 +44,13 @@ struct Yardsticks {
 /// An output of float32 also gets a tf32 tolerance where `textbook_tf32` has a function for the
 /// problem: from its largest error over the same inputs, by derive_tf32_tolerance().
 ///
-/// Throws CaseError where a solution fails, where the stored answer is not that of `truth`, or
-/// where the solutions disagree on which elements are NaN or infinite. A case that must be refused
-/// has no tolerances: nothing.
+/// Throws CaseError where `truth` or `redraws` refuses the values, where the stored answer is not
+/// that of `truth`, or where the solutions disagree on which elements are NaN or infinite; and
+/// SolutionFailed, whose message names the case. A case that must be refused has no tolerances:
+/// nothing.
 std::vector<NewTolerance> calibrate(const std::string& problem, const Signature& signature,
                                     const LoadedCase& stored, const Yardsticks& by,
                                     int redraws = 15, std::uint64_t seed = 0);
-
-/// The exact answer for inputs of any floating type: `truth` on the inputs widened to float64.
-/// Throws std::runtime_error where the solution fails.
-std::vector<Tensor> exact_outputs(const std::string& problem, const Signature& signature,
-                                  const Inputs& inputs, const std::vector<Scalar>& scalars,
-                                  Solution& truth);
 
 /// The textbook loop's functions for a problem: itself, and prenorm_PROBLEM__field where there is
 /// one.
@@ -63,8 +58,8 @@ std::vector<std::string> forms_of(const std::string& problem, Solution& textbook
 
 /// The largest |actual - truth| over the elements that are finite in both; 0 if there is none.
 ///
-/// Throws std::runtime_error that names the first element where one is NaN or infinite and the
-/// other is not. Beside the overflow threshold of actual's type an infinity is no disagreement.
+/// Throws NoAnswer that names the first element where one is NaN or infinite and the other is not.
+/// Beside the overflow threshold of actual's type an infinity is no disagreement.
 double largest_error(const Tensor& actual, const Tensor& truth);
 
 /// The root mean square of the elements of `truth` that are finite in `dtype`; 0 if there is none.
@@ -110,7 +105,7 @@ bool is_redrawn(const Case& info);
 /// calibrate().
 ///
 /// Sizes that the reference rejects (more positions than a table holds) are drawn again, and
-/// finally kept. Throws CaseError if a solution fails.
+/// finally kept. Throws as calibrate().
 LoadedCase fresh_case(const std::string& problem, const Signature& signature,
                       const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options);
 
@@ -118,13 +113,14 @@ LoadedCase fresh_case(const std::string& problem, const Signature& signature,
 /// cases would take half of the time.
 inline constexpr std::int64_t most_elements_fair = 1 << 16;
 
-/// The same, drawn again where right answers would come near the tolerance: it comes from sixteen
-/// draws, of which one sets it.
+/// The same, drawn again where the values have no answer, or right answers would come near the
+/// tolerance: it comes from sixteen draws, of which one sets it.
 LoadedCase fair_case(const std::string& problem, const Signature& signature,
                      const LoadedCase& stored, const Yardsticks& by, const FreshOptions& options);
 
 /// A fair case with other values of the same sizes, and with its tolerances, which need sixteen
-/// draws: far sooner there. Nothing where the truth has no answer to any of eight draws.
+/// draws: far sooner there. Nothing where the truth has no answer to any of eight draws. Throws
+/// SolutionFailed.
 std::optional<LoadedCase> with_other_values(const std::string& problem, const Signature& signature,
                                             const LoadedCase& drawn, const Yardsticks& by,
                                             std::uint64_t seed);

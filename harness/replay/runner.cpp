@@ -177,6 +177,8 @@ std::vector<Result> replay_file(const SelectedFixture& file, const std::vector<C
       }
     } catch (const UsageError&) {
       throw;
+    } catch (const SolutionFailed&) {  // by which fresh cases are drawn
+      throw;
     } catch (const std::runtime_error& error) {
       // No solution is to blame for a damaged file or a case that cannot be drawn.
       of_case = {unusable(file, info->name, error.what(), options)};

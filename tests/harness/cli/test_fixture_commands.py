@@ -13,7 +13,14 @@ import oracle
 import pytest
 
 from centred import GOOD, centred, make_file
+from conftest import folder
 from places import ROOT
+
+
+@pytest.fixture
+def loops():
+    """Solutions of `centred` that do not work in float32, a variant each."""
+    return folder("PRENORM_TEST_SOLUTIONS") / "libloops.so"
 
 
 def test_calibrate_writes_tolerances(prenorm, tmp_path):
@@ -126,6 +133,33 @@ def test_calibrate_does_not_widen_a_tolerance_for_a_wrong_answer(prenorm, wrong)
     out = prenorm("fixtures", "calibrate", wrong, code=1)
     assert "case off, the stored inputs: the stored answer and that of reference in float64 " \
         "differ: by 1" in out
+
+
+@pytest.mark.parametrize("how, said", [
+    ("throws", "refuses: no float32 today (the truth answers)"),
+    ("crashes", "fails: RUNTIME_ERROR, killed by SIGABRT")])
+def test_calibrate_stops_where_the_loop_fails_in_float32_alone(prenorm, tmp_path, loops, how, said):
+    """For float64, the loop is asked in float32 too."""
+    path = make_file(tmp_path / "new.h5", {name: dict(dtype="float64", shape=(5,), atol=False)
+                                           for name in ("one", "two")})
+    before = path.read_bytes()
+    loop = f"{loops}/{how}"
+    assert prenorm("fixtures", "calibrate", path, "--textbook", loop, code=1) == (
+        f"{path}: case one, the stored inputs: {loop}, asked for centred__{how}, {said}\n"
+        f"{path}: unchanged\n")
+    assert path.read_bytes() == before
+
+
+def test_calibrate_goes_on_where_float32_has_no_such_values(prenorm, tmp_path, loops):
+    path = make_file(tmp_path / "new.h5", {
+        "usual": dict(dtype="float64", shape=(5,), atol=False),
+        "vanishes": dict(dtype="float64", shape=(5,), atol=False, scale=1e-60)})
+    prenorm("fixtures", "calibrate", path, "--redraws", "0", "--textbook",
+            f"{loops}/refuses_what_vanishes")
+    with h5py.File(path) as file:
+        reasons = {name: file[f"cases/{name}/outputs/y"].attrs["reason"] for name in file["cases"]}
+    assert "; in float32, times 2^-29" in reasons["usual"]
+    assert "in float32" not in reasons["vanishes"]
 
 
 def test_make(prenorm, good, tmp_path):

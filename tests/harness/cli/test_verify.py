@@ -369,6 +369,14 @@ def test_fresh_values_by_seed(verify, good):
     assert "--solution mistakes/no_bias --seed 3" in out
 
 
+def test_no_fresh_values_without_the_loop(prenorm, good, libraries, own_home, tmp_path):
+    shipped = {"reference": libraries["reference"], "plain": libraries["mistakes"]}
+    home = make_home(tmp_path / "home", own_home, **shipped)
+    assert prenorm("verify", "--fixtures", good, "--case", "single64", "--solution", "reference",
+                   "--seed", "3", code=1, PRENORM_HOME=home) == (
+        "prenorm: case single64, the stored inputs: plain has no function for centred\n")
+
+
 def test_the_reference_is_no_judge_of_itself(verified, good, libraries, own_home, tmp_path):
     shipped = {name: libraries[name] for name in ("reference", "plain")}
     home = make_home(tmp_path / "home", own_home, fast=libraries["off"], **shipped)

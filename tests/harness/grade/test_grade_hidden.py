@@ -8,6 +8,8 @@ import shutil
 
 import pytest
 
+from conftest import make_home
+
 pytest_plugins = "graded"
 
 
@@ -82,3 +84,16 @@ def test_hidden_cases_have_stored_and_other_sizes(raw, library, tmp_path):
         sum(r["problem"] == "linear" for r in hidden)
     same = sum(stored[(r["problem"], r["drawn_from"])] == r["shapes"] for r in hidden)
     assert 0 < same < len(hidden)
+
+
+def test_no_grading_where_a_yardstick_fails(run, home, library, tmp_path):
+    """Without their hidden cases, answers that others have would earn points."""
+    shipped = {name: library(name) for name in ("reference", "fast", "mistakes")}
+    own = make_home(tmp_path / "home", home, **shipped, plain=library("mistakes"))
+    (own / "share/prenorm").rmdir()
+    (own / "share/prenorm").symlink_to(home / "share/prenorm")
+    done = run("grade", library("plain"), "--problem", "relu", "--seed", "1", code=1,
+               PRENORM_HOME=own)
+    assert not done.stdout
+    assert re.search(r"^prenorm: hidden cases cannot be drawn: case \w+, the stored inputs: plain "
+                     r"has no function for relu\n\Z", done.stderr, re.M), done.stderr
