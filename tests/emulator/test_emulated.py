@@ -1,10 +1,8 @@
 # labels: fixtures emulated tsan
 # processors: 2
 # slow labels: fixtures emulated asan tsan
-"""The fixtures through checked kernels: cuda-emulated and cuda-naive-emulated built with sanitizers,
-or, in a build without, the same kernels under the checker.
-
-Only small cases, since the checks take time.
+"""The fixtures through all versions of the emulated kernels. In a build with sanitizers these check them; in one
+without, the slow tier has them under the checker. Only small cases, since the checks take time.
 """
 
 import json
@@ -37,10 +35,11 @@ def replayed(program, home, problem, limit):
     be, results, errors)."""
     fixture = ROOT / "fixtures" / f"{problem}.h5"
     cases = small_cases(fixture, limit)
-    if limit == SLOW and "address" not in SANITIZE:  # else the quick tier has those below
+    if limit == SLOW and "thread" in SANITIZE:  # the quick tier has those below
         cases = sorted(set(cases) - set(small_cases(fixture, QUICK)))
-    libraries = home / ("lib/prenorm" if SANITIZE else "tests/checked")
-    kind = "emulated" if SANITIZE else "checked"
+    checked = limit == SLOW and not SANITIZE
+    libraries = home / ("tests/checked" if checked else "lib/prenorm")
+    kind = "checked" if checked else "emulated"
     launched = f"{libraries}/libprenorm_cuda-{kind}.so"
     # batch_invariant is made of steps of the ladder of linear, which are all here.
     variants = [v for name, v in VARIANTS if name == problem and v != "batch_invariant"]
