@@ -2,7 +2,7 @@
 # slow processors: 2
 # slow labels: grading
 """What honest code does besides its work costs nothing: each habit of tests/submissions/honest/habits
-keeps its points in both sandboxes, is accused of nothing, and leaves nothing behind.
+keeps its points, one of each kind in both sandboxes, is accused of nothing, and leaves nothing behind.
 
 A habit that fails does not give the right answer, so the points show that it worked. A module of
 habits has a function for each: what a call does, or, without an argument, what is done at import,
@@ -133,7 +133,7 @@ def check_python(name, habit, python, sandbox, tmp):
     assert state(submission) == before
 
 
-@in_sandboxes(PYTHON, slow=PYTHON.keys() - QUICK, left_out=NEED_CHMOD)
+@in_sandboxes(PYTHON, slow=PYTHON.keys() - QUICK, left_out=NEED_CHMOD, in_all=QUICK)
 def test_habit_keeps_its_points(name, sandbox, tmp_path):
     """Without torch, which takes two seconds to import."""
     need(sandbox)
@@ -144,7 +144,7 @@ def test_habit_keeps_its_points(name, sandbox, tmp_path):
     check_python(name, PYTHON[name], without_torch(tmp_path / "venv"), sandbox, tmp_path)
 
 
-@in_sandboxes(TORCH, slow=TORCH)
+@in_sandboxes(TORCH, slow=TORCH, in_all=[])
 def test_habit_with_torch_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
     if not importlib.util.find_spec("torch"):
@@ -154,7 +154,7 @@ def test_habit_with_torch_keeps_its_points(name, sandbox, tmp_path):
     check_python(name, TORCH[name], tmp_path / "venv/bin/python", sandbox, tmp_path)
 
 
-@in_sandboxes(CPP, slow=CPP.keys() - QUICK, left_out=NEED_CHMOD)
+@in_sandboxes(CPP, slow=CPP.keys() - QUICK, left_out=NEED_CHMOD, in_all=QUICK)
 def test_habit_in_cpp_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
     library = built("habits") / CPP[name].with_suffix(".so").name

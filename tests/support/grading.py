@@ -49,13 +49,15 @@ def best_sandbox():
     return next(sandbox for sandbox in SANDBOXES if not unavailable(sandbox))
 
 
-def in_sandboxes(names, slow=(), left_out=()):
+def in_sandboxes(names, slow=(), left_out=(), in_all=None):
     """Parametrizes a test by (name, sandbox): slow in all sandboxes but the best that works here, and
-    for the names in `slow`; without the pairs in `left_out`."""
+    for the names in `slow`; without the pairs in `left_out`. Names that are not `in_all` (where that is given)
+    have the best sandbox only."""
     return pytest.mark.parametrize("name, sandbox", [
         pytest.param(name, sandbox, marks=[pytest.mark.slow] * (name in slow
                                                                or sandbox != best_sandbox()))
-        for name in names for sandbox in SANDBOXES if (name, sandbox) not in left_out])
+        for name in names for sandbox in SANDBOXES if (name, sandbox) not in left_out
+        and (sandbox == best_sandbox() or in_all is None or name in in_all)])
 
 
 def need(sandbox):

@@ -26,10 +26,18 @@ void loop(View<const T> x, View<const T> bias, double scale, View<T> y) {
   }
 }
 
+/// As far off as its first value is large.
+template <class T>
+void coarse(View<const T> x, View<const T> bias, double scale, View<T> y) {
+  loop(x, bias, scale, y);
+  y[0] = static_cast<T>(static_cast<float>(y[0]) + 0.001F * static_cast<float>(x[0]));
+}
+
 }  // namespace
 
 PRENORM_SOLUTION(kDLCPU)
 PRENORM_EXPORT(centred, loop)
+PRENORM_EXPORT(centred__coarse, coarse)
 
 /// The loop as centred__VARIANT, which does something else before where its type is.
 #define BUT(variant, where, ...)                                                            \

@@ -102,6 +102,21 @@ BOOST_AUTO_TEST_CASE(a_draw_is_no_other_where_a_loop_fails) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_draw_that_sets_its_own_tolerance_is_drawn_again) {
+  Asked asked(DType::float32);
+  Solution coarse = loop("coarse");
+  const auto is_well_within = [&](const LoadedCase& drawn) {
+    const auto y = answer_of(problem, asked.signature, coarse, drawn.inputs, drawn.info.scalars,
+                             {{DType::float32, {3, 8}}});
+    return 2 * largest_error(y[0], drawn.expected[0]) < drawn.info.outputs[0].tolerance->atol;
+  };
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {  // one in sixteen does
+    const LoadedCase drawn = asked.fair(coarse, asked.truth, seed);
+    BOOST_TEST(is_well_within(drawn));
+    BOOST_TEST(is_well_within(asked.others(drawn, coarse, asked.truth, seed).value()));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_draw_is_another_where_the_truth_refuses) {
   Asked asked(DType::float32);
   Solution works = loop(""), refuses = loop("refuses_negative");
