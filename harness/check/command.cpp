@@ -1,7 +1,6 @@
 #include "check/command.hpp"
 
 #include "base/files.hpp"
-#include "base/terminal.hpp"
 #include "base/text.hpp"
 #include "fixture/describe.hpp"
 #include "fixture/selection.hpp"
@@ -98,7 +97,8 @@ const Command& chosen(const CLI::App& app, const Command& command) {
 
 // --- what a person reads ----------------------------------------------------------------------
 
-/// Help that fits the terminal: descriptions, and what stands below the options but for examples.
+/// Help that fits a terminal: descriptions, and what stands below the options but for examples. It
+/// is as wide wherever it is printed, since the launcher has it in files: harness/cli/help/.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(30); }
@@ -113,10 +113,9 @@ class HelpFormatter : public CLI::Formatter {
   }
   std::string make_footer(const CLI::App* app) const override {
     const std::string text = CLI::Formatter::make_footer(app);
-    if (width_ == 0) return text;
     std::string fitted, paragraph;
     const auto end_paragraph = [&] {
-      if (!paragraph.empty()) fitted += wrapped(paragraph, 0, width_) + "\n";
+      if (!paragraph.empty()) fitted += wrapped(paragraph, 0, width) + "\n";
       paragraph.clear();
     };
     for (const std::string& line : lines_of(text)) {
@@ -133,12 +132,11 @@ class HelpFormatter : public CLI::Formatter {
 
  private:
   std::string described(std::string text) const {
-    if (width_ == 0) return text;
     std::ranges::replace(text, '\n', ' ');
-    return wrapped(text, 0, std::max<std::size_t>(width_, 60) - get_column_width());
+    return wrapped(text, 0, width - get_column_width());
   }
 
-  std::size_t width_ = terminal_width();
+  static constexpr std::size_t width = 80;
 };
 
 int complain(const std::string& what) {

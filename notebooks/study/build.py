@@ -41,8 +41,8 @@ def words(arguments):
         epilog=f"Examples:\n"
                f"  {PROGRAM} study                       the whole site, some minutes; then what changed\n"
                f"  {PROGRAM} study --notebook rmsnorm    one page, if it would change; the others stay as they are\n\n"
-               "Exit code: 0 the site is complete, 1 a notebook failed (its page says where), 2 an\n"
-               "argument or file that cannot be used")
+               "Exit code: 0 the site is complete, 1 a notebook failed (its page says where),\n"
+               "2 an argument or file that cannot be used")
     parser.add_argument("--output", metavar="DIR", type=Path, default=output,
                         help="where the site goes (default: build/study in the checkout, else "
                              "./study)")

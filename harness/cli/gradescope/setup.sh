@@ -28,6 +28,6 @@ fi
 
 # The image is made on one machine and used on others: no instructions that only this one has.
 if [ -f CMakeLists.txt ]; then
-  PRENORM_CMAKE_ARGS=-DPRENORM_NATIVE=OFF ./prenorm grade --help >/dev/null
+  PRENORM_CMAKE_ARGS=-DPRENORM_NATIVE=OFF ./prenorm build grade
 fi
 PRENORM_HOME=$PWD/build/release build/release/bin/prenorm doctor
