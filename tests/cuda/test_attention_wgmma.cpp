@@ -1,3 +1,5 @@
+// quick: causal* each_stage_is_used_once* hard_values what_it_does_not_take
+//
 // v4 of attention, cuda/attention_wgmma.cu: in the kit on a device, and on the CPU, the kernel's
 // own source with a model of Hopper's instructions in place of cuda/wgmma.cuh (hopper/). That
 // shows that tiles, barriers, masks and layouts fit together as the PTX ISA has them; not that a

@@ -1,3 +1,5 @@
+// quick: within_a_tile what_it_does_not_take
+//
 // Version 5 of the product, cuda/linear_wgmma.cu: in the kit on a device, and on the CPU, the
 // kernel's own source with a model of Hopper's instructions (hopper/), as test_attention_wgmma.cpp
 // has attention's.
@@ -33,12 +35,15 @@ void check_all(int rows, int d_out, int d_in, int padding) {
 
 BOOST_AUTO_TEST_SUITE(hopper_product)
 
-// Within a tile, one more, tails of terms, a ring of four stages that goes around, rows of y that
-// are not side by side or not aligned. Blocks take tile after tile.
+BOOST_AUTO_TEST_CASE(within_a_tile) {
+  check_all<bfloat16>(1, 8, 8, 0);
+  check_all<float16>(7, 1, 64, 5);
+}
+
+// One more than a tile, tails of terms, a ring of four stages that goes around, rows of y that are
+// not side by side or not aligned. Blocks take tile after tile.
 BOOST_AUTO_TEST_CASE(sizes_that_tiles_do_not_divide) {
-  for (const auto& [rows, d_out, d_in, padding] : {std::tuple(1, 8, 8, 0),
-                                                   {7, 1, 64, 5},
-                                                   {129, 100, 72, 0},
+  for (const auto& [rows, d_out, d_in, padding] : {std::tuple(129, 100, 72, 0),
                                                    {64, 257, 128, 5},
                                                    {128, 256, 64, 16},
                                                    {300, 200, 328, 0},
