@@ -60,8 +60,9 @@ def mutants_of(room, file):
     text = (ROOT / file).read_text()
     for kind, start, end, new in sites(text):
         line = text.rfind("\n", 0, start) + 1
-        yield {"room": room, "file": file, "line": text.count("\n", 0, start) + 1, "column": start - line + 1, "kind": kind,
-               "before": text[start:end], "after": new, "text": text[line:text.index("\n", start)].strip(), "start": start}
+        yield {"room": room, "file": file, "line": text.count("\n", 0, start) + 1, "column": start - line + 1,
+               "kind": kind, "before": text[start:end], "after": new, "start": start,
+               "text": text[line:text.index("\n", start)].strip()}
 
 
 def chosen(options):
@@ -69,8 +70,9 @@ def chosen(options):
     rooms = []
     for room in ROOMS:
         files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / room).rglob("*.[hc]pp"))
-        some = [mutant for file in files if not file.startswith(LEFT_OUT) and file.startswith(tuple(options.only or [""]))
-                and options.file in (None, file) for mutant in mutants_of(room, file)
+        files = [file for file in files if not file.startswith(LEFT_OUT) and options.file in (None, file)
+                 and file.startswith(tuple(options.only or [""]))]
+        some = [mutant for file in files for mutant in mutants_of(room, file)
                 if options.line in (None, mutant["line"])]
         random.Random(f"{options.seed} {room}").shuffle(some)
         rooms.append(some)
@@ -98,10 +100,11 @@ class Tree:
                 path.unlink()
         # What is changed is compiled source by source, all else as in a build that the compiler's cache has.
         libraries = " ".join(f"prenorm_{Path(room).name}" for room in ROOMS if room != "reference")
-        (folder / "alone.cmake").write_text(f"cmake_language(DEFER DIRECTORY ${{CMAKE_SOURCE_DIR}} CALL set_target_properties\n"
-                                            f"  {libraries} PROPERTIES UNITY_BUILD OFF)\n")
+        alone = folder / "alone.cmake"
         if not (self.build / "build.ninja").exists():
-            subprocess.run(["cmake", "--preset", "release", f"-DCMAKE_PROJECT_prenorm_INCLUDE={folder / 'alone.cmake'}"],
+            alone.write_text("cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL set_target_properties\n"
+                             f"               {libraries} PROPERTIES UNITY_BUILD OFF)\n")
+            subprocess.run(["cmake", "--preset", "release", f"-DCMAKE_PROJECT_prenorm_INCLUDE={alone}"],
                            cwd=self.source, check=True, stdout=subprocess.DEVNULL)
         subprocess.run(["ninja", "-C", self.build, "build.ninja"], check=True, stdout=subprocess.DEVNULL)
         (self.build / "targets.ninja").write_text("include build.ninja\n")  # a change does not configure anew
@@ -128,8 +131,9 @@ class Tree:
             Path("/proc/self/oom_score_adj").write_text("1000")  # ended before all else on this machine
         own_root = [] if os.geteuid() == 0 else ["--map-root-user"]
         try:
-            return subprocess.run(["unshare", *own_root, "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-ec",
-                                   BOX, self.folder, self.build, "ctest", "-Q", "-R", f"^{test}$", "-FA", "broken_fixtures"],
+            return subprocess.run(["unshare", *own_root, "--pid", "--fork", "--kill-child", "--mount", "--mount-proc",
+                                   "sh", "-ec", BOX, self.folder, self.build,
+                                   "ctest", "-Q", "-R", f"^{test}$", "-FA", "broken_fixtures"],
                                   timeout=timeout, preexec_fn=limit, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
         except subprocess.TimeoutExpired:

@@ -9,9 +9,10 @@ TOKEN = re.compile(r"""
   | (?P<number>\.?\d(?:'?\w|\.|(?<=[eEpP])[+-])*)
   | (?P<word>[A-Za-z_]\w*)
   | (?P<op><=>|->|::|\+\+|--|<<=?|[-+*/%&|^<>=!]=|&&|\|\||.)""", re.VERBOSE | re.DOTALL | re.MULTILINE)
-KINDS = {"comparison": "< <= <= < > >= >= > == != != ==", "logical": "&& || || &&", "condition": "true false false true",
-         "arithmetic": "+ - - + * / / * += -= -= += *= /= /= *=", "min and max": "min max max min"}
-BECOMES = {old: (kind, new) for kind, words in KINDS.items() for old, new in zip(words.split()[::2], words.split()[1::2])}
+KINDS = {"comparison": "< <=, <= <, > >=, >= >, == !=, != ==", "logical": "&& ||, || &&",
+         "condition": "true false, false true", "min and max": "min max, max min",
+         "arithmetic": "+ -, - +, * /, / *, += -=, -= +=, *= /=, /= *="}
+BECOMES = {pair.split()[0]: (kind, pair.split()[1]) for kind, pairs in KINDS.items() for pair in pairs.split(", ")}
 ASSIGNS = set("= ++ -- += -= *= /= |= &= ^= %=".split())
 NOT_FIRST = set("auto case class const constexpr default delete do else enum for goto if return static struct switch "
                 "try typedef union using while".split())
@@ -29,7 +30,8 @@ def sites(text):
         elif token in ")]}" and opened:
             close[opened.pop()] = i
         if token == "{":
-            scopes.append("(" in at[begin:i] or not {"class", "struct", "union", "enum", "namespace"} & set(at[begin:i]))
+            head = set(at[begin:i])
+            scopes.append("(" in head or not {"class", "struct", "union", "enum", "namespace"} & head)
         elif token == "}" and scopes[1:]:
             scopes.pop()
         if token in "{};":
