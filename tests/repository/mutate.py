@@ -42,11 +42,11 @@ ROOMS = {
                         "verify|mistakes_command|grade_mistakes|grade_report|mistake_words"),
     "harness/sandbox": ("test_harness", "sandbox|process|solution|device",
                         "sandbox_page|python_worker|forbidden_calls|grade|exploits|exploits_files"),
-    "reference": ("fixtures_tests", "(fast_)?(activations|attention|combinations|element_types|embedding|"
+    "reference": ("test_reference test_fast test_combinations", "(fast_)?(activations|attention|combinations|element_types|embedding|"
                   "feed_forward|linear|modules|multihead_self_attention|rmsnorm|rope|softmax|tensors|"
                   "transformer_block|transformer_lm)", "verify|generate|mistakes|make_fixtures"),
 }
-HANG_ON_FIXTURES = ("harness/fixture", "harness/replay", "reference")  # tests/cmake/passed.cmake
+HAVE_FIXTURES = ("harness/fixture", "harness/replay", "reference")  # in what tests labelled so run
 LEFT_OUT = ("reference/mistakes/", "reference/examples/")  # wrong on purpose; a program of its own
 # Tests of other things, of the sources' text, and attacks that would use up the machine.
 NEVER = re.compile("/(repository|cuda|emulator|record)/|test_(spelling|docs|exploits_resources)")
@@ -89,8 +89,7 @@ class Tree:
         names = subprocess.check_output(["git", "-C", ROOT, "ls-files", "-zco", "--exclude-standard"], text=True)
         wanted = {name for name in names.split("\0") if (ROOT / name).is_file()}
         for name in wanted:
-            # As after a change: then the tests labelled `fixtures` are quick (tests/cmake/passed.cmake).
-            content = b"changed\n" if name == "tests/passed/fixtures.txt" else (ROOT / name).read_bytes()
+            content = (ROOT / name).read_bytes()
             if not (self.source / name).is_file() or (self.source / name).read_bytes() != content:
                 (self.source / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.source / name).write_bytes(content)
@@ -141,7 +140,7 @@ class Tree:
 
     def stages(self, room, room_only):
         """(targets, tests) of the room's suites, of programs, of all else."""
-        skip = {"slow", "cuda", "emulated", "notebooks"} | (set() if room in HANG_ON_FIXTURES else {"fixtures"})
+        skip = {"slow", "cuda", "emulated", "notebooks"} | (set() if room in HAVE_FIXTURES else {"fixtures"})
         quick = [name for name in self.command if name != "broken_fixtures" and not skip & self.labels[name]
                  and not NEVER.search(self.command[name][-1])]
         targets, *patterns = ROOMS[room]
