@@ -187,8 +187,7 @@ MISTAKES = {
 }
 assert len(MISTAKES) == sum(map(len, (SOFTMAX, PARTS, RINGS, OTHERS, GROWS, ITEMS, PRODUCT, IN_PARTS)))
 QUICK = {"rows_begin_at_vectors", "middle_parts_are_not_multiplied", "parity_stays", "causal_by_one_more",
-         "values_are_not_rescaled", "a_stage_for_all_items", "sums_go_on_from_the_last_tile",
-         "later_terms_replace_the_sums"}
+         "values_are_not_rescaled", "a_stage_for_all_items"}
 
 
 def compile_in(room, *words):

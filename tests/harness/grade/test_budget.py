@@ -33,6 +33,7 @@ def in_python(tmp_path, body):
     return tmp_path / "adapters.py"
 
 
+@pytest.mark.slow
 def test_slow_answers_end_in_a_grade(tmp_path):
     """No call is too slow (1.8 s), all of them are; the other problem is asked all the same."""
     page, tests = tmp_path / "page.html", tmp_path / "results.json"
@@ -111,6 +112,7 @@ def test_what_ran_out_of_time_is_asked_again(tmp_path):
     assert report["earned"] == report["points"] > 0, printed
 
 
+@pytest.mark.slow
 def test_what_never_ends_costs_three_timeouts(tmp_path):
     """And one more where the machine was busy: then the first one is asked again."""
     pytest.importorskip("torch")

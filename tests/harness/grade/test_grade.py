@@ -168,6 +168,7 @@ def test_worthless_work_earns_nothing(grade, worthless, variant, rubric):
         assert not any(group["earned"] for group in item["groups"]), item["name"]
 
 
+@pytest.mark.slow
 def test_a_hanging_submission_costs_three_cases_a_problem(raw, worthless):
     done = raw(f"{worthless}/hangs", "--problem", "rmsnorm", "--timeout", "0.3", "--no-hidden",
                "--json", "-")
