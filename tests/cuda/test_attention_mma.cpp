@@ -1,4 +1,4 @@
-// quick: a_tile_here_and_there* large_scores* hard_values* the_same_bits_alone* what_they_do_not_take* they*
+// quick: a_tile_here_and_there* large_scores* hard_values* the_same_bits_alone* what_they* they*
 //
 // Attention by mma.sync, v3, with split keys and bf16x6, in the emulator and in the kit on a
 // device, compared with a plain loop in double: sizes, strides, alignments, masks and values that
