@@ -21,6 +21,8 @@ SOURCES = "".join(path.read_text() for path in sorted((ROOT / "cuda").glob("*.cu
 PROBLEMS = re.findall(r"^PRENORM_CUDA_EXPORT\((\w+),", SOURCES, re.MULTILINE)
 VARIANTS = re.findall(r"^PRENORM_CUDA_VARIANT\((\w+), (\w+),", SOURCES, re.MULTILINE)
 SANITIZE = os.environ.get("PRENORM_SANITIZE", "")
+# The quick tier of a sanitizer has the kernels that others are made of.
+QUICK_PROBLEMS = {"linear", "rmsnorm", "scaled_dot_product_attention", "softmax"} if SANITIZE else {*PROBLEMS}
 # Elements of a case.
 QUICK, SLOW = 1024, 3500 if "thread" in SANITIZE else 5000 if SANITIZE else 65536
 
@@ -89,8 +91,9 @@ def is_refused(result):
             and message in result["message"])
 
 
-@pytest.mark.parametrize("limit", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem, limit", [
+    pytest.param(problem, limit, marks=[pytest.mark.slow] * (limit == SLOW or problem not in QUICK_PROBLEMS))
+    for problem in PROBLEMS for limit in (QUICK, SLOW)])
 def test_every_small_case_passes(replays, problem, limit):
     wanted, results, errors = replays[problem, limit].result()
     wrong = [(r["case"], r["solution"], r["status"], r["message"]) for r in results
