@@ -1,5 +1,5 @@
 // Replay: one case through one solution. The problems are those of tests/support/solutions/*.cpp.
-#include "replay/replay.hpp"
+#include "replay/runner.hpp"
 #include "solution_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,6 +8,7 @@
 using namespace prenorm::harness;
 using prenorm::harness::testing::counting;
 using prenorm::harness::testing::library;
+using prenorm::harness::testing::made_files;
 
 namespace {
 
@@ -267,6 +268,46 @@ BOOST_AUTO_TEST_CASE(rows_are_cut_by_the_rules_of_broadcasting) {
   const Result result = example.replay("outer_sum", open("pair"));
   check(result, Status::passed, "");
   BOOST_TEST(result.batch_invariant.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_a_mask_hides_must_be_finite) {
+  // Two batches of three rows for two queries: one of them does not see the last row of all.
+  Tensor k = counting({2, 3, 2}), mask(DType::boolean, {2, 2, 3});
+  for (std::int64_t i = 0; i < mask.size(); ++i) mask.set(i, i == 11 ? 0 : 1);
+  const auto found = [&](std::int64_t not_finite) {
+    k = counting(k.shape);
+    k.set(not_finite, INFINITY);
+    Example example("k[..., m, d], mask[..., n, m]: bool -> y[..., n, d]", {k, mask}, {});
+    example.loaded.info = example.info;
+    const std::vector<Finding> findings = lint_case(example.signature, example.loaded);
+    return findings.empty() ? "" : findings.at(0).what;
+  };
+  for (const std::int64_t hidden : {10, 11}) {
+    BOOST_TEST(found(hidden) ==
+               "case example, input k: row 2 is not finite, and mask hides it: what comes out is "
+               "not specified");
+  }
+  for (std::int64_t seen = 0; seen < 10; ++seen) BOOST_TEST(found(seen) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_case_that_cannot_be_read_is_named) {
+  SelectedFixture file;
+  file.path = made_files() / "broken/damaged_checksum.h5";
+  file.fixture.emplace(file.path);
+  file.cases = {&file.fixture->cases().at(0)};
+  SolutionPool pool;
+  const Column column{"any", library("misbehaving"), "twice"};
+  const std::vector<Result> results = replay_file(file, {column, column}, pool, {});
+  BOOST_REQUIRE(results.size() == 1u);  // whatever the solutions
+  BOOST_TEST(name(results[0].status) == "BAD_FIXTURE");
+  BOOST_TEST(results[0].fixture == file.path);
+  BOOST_TEST(results[0].problem == "scale");
+  BOOST_TEST(results[0].case_name.value_or("") == "tiny");
+  BOOST_TEST(results[0].solution == "");
+  BOOST_TEST(results[0].message.starts_with(file.path + ": /cases/tiny/inputs/x"),
+             results[0].message);
+  BOOST_TEST(results[0].repeat.ends_with("--fixtures " + file.path + " --case tiny"),
+             results[0].repeat);
 }
 
 BOOST_AUTO_TEST_CASE(an_absent_input_and_scalars_arrive) {

@@ -89,6 +89,13 @@ BOOST_AUTO_TEST_CASE(what_float32_has_not_is_measured_in_float64_alone) {
   check_lacks(Asked(DType::float64, 1.5, 3e38).calibrated(works).reason, {in_float32});
 }
 
+BOOST_AUTO_TEST_CASE(a_tolerance_of_float64_has_what_float32_errs_in_proportion) {
+  Asked asked(DType::float64);
+  Solution errs = loop("errs");
+  const double error = 0.001 * asked.stored.inputs[0]->at(1);
+  BOOST_CHECK_CLOSE(asked.calibrated(errs).tolerance.atol, 2 * error * 0x1p-29, 0.1);
+}
+
 BOOST_AUTO_TEST_CASE(a_draw_is_no_other_where_a_loop_fails) {
   Asked asked(DType::float32);
   Solution works = loop("");
@@ -110,10 +117,25 @@ BOOST_AUTO_TEST_CASE(a_draw_that_sets_its_own_tolerance_is_drawn_again) {
                              {{DType::float32, {3, 8}}});
     return 2 * largest_error(y[0], drawn.expected[0]) < drawn.info.outputs[0].tolerance->atol;
   };
-  for (std::uint64_t seed = 0; seed < 40; ++seed) {  // one in sixteen does
-    const LoadedCase drawn = asked.fair(coarse, asked.truth, seed);
-    BOOST_TEST(is_well_within(drawn));
-    BOOST_TEST(is_well_within(asked.others(drawn, coarse, asked.truth, seed).value()));
+  // The loop itself is coarse; its field form is; it is on half of the inputs next to a draw.
+  for (const char* variant : {"coarse", "", "coarse_where_odd"}) {
+    Solution textbook = loop(variant);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {  // one in sixteen does
+      const LoadedCase drawn = asked.fair(textbook, asked.truth, seed);
+      BOOST_TEST(is_well_within(drawn), variant << " " << seed);
+      const auto others = asked.others(drawn, textbook, asked.truth, seed);
+      BOOST_TEST(is_well_within(others.value()), variant << " " << seed);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_draw_is_another_where_the_truth_errs_in_the_case_s_type) {
+  Asked asked(DType::float32);
+  Solution works = loop(""), wrong = loop("wrong_where_negative");
+  const LoadedCase drawn = asked.fair(works, asked.truth);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    BOOST_TEST(asked.fair(works, wrong, seed).inputs[0]->at(0) >= 0);
+    BOOST_TEST(asked.others(drawn, works, wrong, seed)->inputs[0]->at(0) >= 0);
   }
 }
 
