@@ -64,5 +64,9 @@ BUT_IN_FLOAT32(
     refuses_what_vanishes,
     if (static_cast<float>(s) == 0) { throw std::invalid_argument("scale must be above 0"); })
 BUT(
+    refuses_long, true, if (bias.size() > 8) { throw std::invalid_argument("more than 8"); })
+BUT(
+    refuses_all_but_8, true, if (bias.size() != 8) { throw std::invalid_argument("not 8"); })
+BUT(
     refuses_negative, true,
     if (x[0] < T(0)) { throw std::invalid_argument("x must not begin with a negative number"); })
