@@ -207,17 +207,19 @@ BOOST_AUTO_TEST_CASE(what_is_exact_or_rounded_once_is_fair_as_it_is_drawn) {
 }
 
 BOOST_AUTO_TEST_CASE(sixteen_bits_are_rounded_once_where_no_products_are_taken) {
-  Asked asked(DType::bfloat16);
+  Asked asked(DType::bfloat16), zeros(DType::bfloat16, 1.5, 0);
   Solution tf32 = centred("tf32"), other = loop("wrong_where_negative");  // in float32
-  const auto once = [&](Solution& textbook, Solution* textbook_tf32) {
-    const Yardsticks by{textbook, asked.truth, asked.truth, textbook_tf32};
-    const NewTolerance found = calibrate(problem, asked.signature, asked.stored, by, 3).at(0);
+  const auto once = [](Asked& of, Solution& textbook, Solution* textbook_tf32) {
+    const Yardsticks by{textbook, of.truth, of.truth, textbook_tf32};
+    const NewTolerance found = calibrate(problem, of.signature, of.stored, by, 3).at(0);
     return allows_one_rounding(found.tolerance, DType::bfloat16);
   };
-  BOOST_TEST(once(asked.plain, &asked.plain));
-  BOOST_TEST(!once(asked.plain, &tf32));
-  BOOST_TEST(!once(asked.plain, nullptr));  // who could say?
-  BOOST_TEST(!once(other, &other));
+  BOOST_TEST(once(asked, asked.plain, &asked.plain));
+  BOOST_TEST(!once(asked, asked.plain, &tf32));
+  // Without a loop in tf32, and of zeros, nobody can say.
+  BOOST_TEST(!once(asked, asked.plain, nullptr));
+  BOOST_TEST(!once(zeros, asked.plain, &asked.plain));
+  BOOST_TEST(!once(asked, other, &other));
 }
 
 BOOST_AUTO_TEST_CASE(a_redraw_without_a_tolerance_is_named) {
