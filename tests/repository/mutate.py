@@ -34,13 +34,13 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = {
     "harness/fixture": ("test_harness", "compare|draw|dtype|fixture|signature|verdict|replay|calibrate|solution",
                         "fixtures_export|fixture_commands|verify|cli|make_fixtures"),
-    "harness/replay": ("test_harness test_grading", "replay|calibrate|explanation|laws",
+    "harness/replay": ("test_harness test_grading", "replay|calibrate|yardsticks|explanation|laws",
                        "fixture_commands|verify|cli|mistakes_command|grade_hidden|make_fixtures|mistakes"),
-    "harness/grade": ("test_grading", "adapters|grade_settings|rubric|submission|turns|gradebook|report",
+    "harness/grade": ("test_grading", "accepted|adapters|grade_settings|rubric|submission|turns|gradebook|report",
                       "grade.*|budget|snippet|elf_imports|compile_errors|course_folder|kept_builds|printed"),
-    "harness/explain": ("test_grading", "explanation|known_mistakes|laws",
+    "harness/explain": ("test_grading", "explanation|known_mistakes|laws|report",
                         "verify|mistakes_command|grade_mistakes|grade_report|mistake_words"),
-    "harness/sandbox": ("test_harness", "sandbox|process|solution|device",
+    "harness/sandbox": ("test_harness test_grading", "sandbox|process|solution|device",
                         "sandbox_page|python_worker|forbidden_calls|grade|exploits|exploits_files"),
     "reference": ("test_reference test_fast test_combinations", "(fast_)?(activations|attention|combinations|element_types|embedding|"
                   "feed_forward|linear|modules|multihead_self_attention|rmsnorm|rope|softmax|tensors|"

@@ -1,8 +1,8 @@
 // Explanations: known mistakes and pairs by their numbers, properties, and what is shown of a case.
 #include "explain/collector.hpp"
 #include "explain/numbers.hpp"
-#include "fixture_testing.hpp"
 #include "replay/runner.hpp"
+#include "solution_testing.hpp"
 
 #include <array>
 #include <cmath>
@@ -266,6 +266,82 @@ BOOST_AUTO_TEST_CASE(element_types_are_told_where_they_tell_something) {
   BOOST_TEST(dtype_line({{"float64", {8, 20}}, {"float32", {7, 20}}}).empty());
   BOOST_TEST(dtype_line({{"float64", {13, 20}}}).empty());
   BOOST_TEST(dtype_line({{"float64", {20, 20}}, {"float32", {3, 3}}}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(rounding_is_suspected_where_most_failing_cases_are_near) {
+  const auto told = [](const std::vector<double>& relative_errors) {
+    std::vector<Result> results(relative_errors.size());
+    Result passing;
+    passing.dtype = "float32";
+    Failures failures;
+    failures.add(passing, nullptr, false);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      OutputReport& output = results[i].outputs.emplace_back();
+      output.mismatches = 1;
+      output.worst_actual = 1;  // and should be 0
+      output.atol = 0.1;
+      output.relative_l2_error = relative_errors[i];
+      results[i].dtype = "float64";
+      failures.add(results[i], nullptr, true);
+    }
+    return failures.remarks();
+  };
+  const std::string all = "all 3 failing cases are float64: ";
+  BOOST_TEST(told({1e-7, 1e-7, 1}) == Texts{all + "is something computed in float32?"},
+             boost::test_tools::per_element());
+  BOOST_TEST(told({1e-7, 1, 1}) == Texts{all + "what is different there?"},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_case_is_tried_with_its_batch_axes_joined_where_nothing_broadcasts) {
+  const Signature signature = parse_signature("a[..., n], b[..., n] -> y[..., n]");
+  Solution pair("pair", library("pair"), "", {});
+  Result failed;
+  failed.problem = "outer_sum";
+  failed.status = Status::incorrect_numerical;
+  int calls = 9;
+  const auto hint = [&](const Shape& a, const Shape& b) {
+    LoadedCase loaded;
+    std::vector<std::optional<TensorType>> types;
+    for (const Shape& shape : {a, b}) {
+      types.emplace_back(TensorType{DType::float32, shape});
+      loaded.info.inputs.push_back(InputInfo{*types.back(), ""});
+      loaded.inputs.emplace_back(Tensor(DType::float32, shape));
+    }
+    loaded.info.binding = prenorm::harness::bind(signature, types);
+    loaded.expected = {Tensor(DType::float64, {2, 3, 4})};
+    loaded.info.outputs = {OutputInfo{{2, 3, 4}, DType::float32, Tolerance{}, {}, ""}};
+    return axes_hint(failed.problem, signature, loaded, failed, pair, calls);
+  };
+  for (const Shape& broadcast : {Shape{4}, Shape{3, 4}, Shape{2, 1, 4}, Shape{1, 3, 4}}) {
+    BOOST_TEST(hint({2, 3, 4}, broadcast) == "");
+    BOOST_TEST(hint(broadcast, {2, 3, 4}) == "");
+  }
+  BOOST_TEST(calls == 9);  // none was made
+  BOOST_TEST(hint({2, 3, 4}, {2, 3, 4}) ==
+             "with one batch axis it passes: does the function expect exactly 2 axes?");
+  BOOST_TEST(calls == 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_map_is_labelled_with_its_first_and_last_row_and_column) {
+  const auto labels = [](const Shape& shape) {
+    const Tensor y(DType::float32, shape), e(DType::float64, shape);
+    const std::string svg = heat_map(error_map(made_signature().outputs[0], y, e, {}), nullptr);
+    Texts texts;
+    for (std::size_t end = 0; (end = svg.find("</text>", end + 1)) != svg.npos;) {
+      const std::size_t begin = svg.rfind('>', end) + 1;
+      texts.push_back(svg.substr(begin, end - begin));
+    }
+    return texts;
+  };
+  const auto check = [&](const Shape& shape, const Texts& wanted) {
+    BOOST_TEST(labels(shape) == wanted, boost::test_tools::per_element());
+  };
+  check({8, 4}, {"0", "3", "0", "7"});
+  check({2, 5, 200}, {"0", "199", "0", "9"});
+  check({3, 1}, {"0", "0", "2"});
+  check({1, 2}, {"0", "1", "0"});
+  check({1, 1}, {"0", "0"});
 }
 
 BOOST_AUTO_TEST_CASE(properties_are_told_in_words) {

@@ -1,6 +1,7 @@
 // Solutions of `centred` (tests/support/centred.py), most of which do not work in float32.
 #include <prenorm/prenorm.hpp>
 
+#include <bit>
 #include <cstdlib>
 #include <type_traits>
 #include <unistd.h>
@@ -54,9 +55,18 @@ PRENORM_EXPORT(centred__coarse, coarse)
 BUT_IN_FLOAT32(throws, throw std::runtime_error("no float32 today"))
 BUT_IN_FLOAT32(crashes, std::abort())
 BUT_IN_FLOAT32(hangs, while (true)::pause())
+BUT_IN_FLOAT32(field, return coarse(x, bias, s, y))
+BUT_IN_FLOAT32(coarse_where_odd,
+               if (std::bit_cast<std::uint32_t>(x[0]) % 2 == 1) return coarse(x, bias, s, y);)
+BUT_IN_FLOAT32(wrong_where_negative, if (x[0] < 0) return loop(x, bias, 2 * s, y);)
+BUT_IN_FLOAT32(errs, loop(x, bias, s, y); y[1] += 0.001F * x[1]; return;)
 BUT_IN_FLOAT32(
     refuses_what_vanishes,
     if (static_cast<float>(s) == 0) { throw std::invalid_argument("scale must be above 0"); })
+BUT(
+    refuses_long, true, if (bias.size() > 8) { throw std::invalid_argument("more than 8"); })
+BUT(
+    refuses_all_but_8, true, if (bias.size() != 8) { throw std::invalid_argument("not 8"); })
 BUT(
     refuses_negative, true,
     if (x[0] < T(0)) { throw std::invalid_argument("x must not begin with a negative number"); })

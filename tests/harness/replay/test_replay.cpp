@@ -1,5 +1,5 @@
 // Replay: one case through one solution. The problems are those of tests/support/solutions/*.cpp.
-#include "replay/replay.hpp"
+#include "replay/runner.hpp"
 #include "solution_testing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -8,6 +8,7 @@
 using namespace prenorm::harness;
 using prenorm::harness::testing::counting;
 using prenorm::harness::testing::library;
+using prenorm::harness::testing::made_files;
 
 namespace {
 
@@ -267,6 +268,88 @@ BOOST_AUTO_TEST_CASE(rows_are_cut_by_the_rules_of_broadcasting) {
   const Result result = example.replay("outer_sum", open("pair"));
   check(result, Status::passed, "");
   BOOST_TEST(result.batch_invariant.value());
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_a_mask_hides_must_be_finite) {
+  // Two batches of three rows for two queries: one of them does not see the last row of all.
+  Tensor k = counting({2, 3, 2}), mask(DType::boolean, {2, 2, 3});
+  for (std::int64_t i = 0; i < mask.size(); ++i) mask.set(i, i == 11 ? 0 : 1);
+  const auto found = [&](std::int64_t not_finite) {
+    k = counting(k.shape);
+    k.set(not_finite, INFINITY);
+    Example example("k[..., m, d], mask[..., n, m]: bool -> y[..., n, d]", {k, mask}, {});
+    example.loaded.info = example.info;
+    const std::vector<Finding> findings = lint_case(example.signature, example.loaded);
+    return findings.empty() ? "" : findings.at(0).what;
+  };
+  for (const std::int64_t hidden : {10, 11}) {
+    BOOST_TEST(found(hidden) ==
+               "case example, input k: row 2 is not finite, and mask hides it: what comes out is "
+               "not specified");
+  }
+  for (std::int64_t seen = 0; seen < 10; ++seen) BOOST_TEST(found(seen) == "");
+}
+
+/// A file of one case, tiny, of the problem `scale`.
+SelectedFixture made_file(const std::string& name) {
+  SelectedFixture file;
+  file.path = made_files() / (name + ".h5");
+  file.fixture.emplace(file.path);
+  file.cases = {&file.fixture->cases().at(0)};
+  return file;
+}
+
+BOOST_AUTO_TEST_CASE(a_case_that_cannot_be_read_is_named) {
+  const SelectedFixture file = made_file("broken/damaged_checksum");
+  SolutionPool pool;
+  const Column column{"any", library("misbehaving"), "twice"};
+  const std::vector<Result> results = replay_file(file, {column, column}, pool, {});
+  BOOST_REQUIRE(results.size() == 1u);  // whatever the solutions
+  check(results[0], Status::bad_fixture, results[0].message);
+  BOOST_TEST(results[0].message.starts_with(file.path + ": /cases/tiny/inputs/x"),
+             results[0].message);
+  BOOST_TEST(results[0].fixture == file.path);
+  BOOST_TEST(results[0].problem == "scale");
+  BOOST_TEST(results[0].case_name.value_or("") == "tiny");
+  BOOST_TEST(results[0].solution == "");
+  BOOST_TEST(results[0].repeat.ends_with("--fixtures " + file.path + " --case tiny"),
+             results[0].repeat);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_left_out_says_why) {
+  const SelectedFixture file = made_file("unusual/plain");  // of 21 elements
+  SolutionPool pool;
+  const Column lacks{"typed", library("misbehaving"), ""};
+  Column skipped = lacks, variant = lacks, large = lacks, fits = lacks;
+  skipped.skipped = "no device";
+  variant.function = "twice__no_such";
+  large.function = fits.function = "twice";
+  large.emulator_limit = 20;
+  fits.emulator_limit = 21;
+  std::vector<std::string> ran;
+  RunOptions options;
+  options.repeat = {"--fresh", "1"};
+  options.keep_outputs = [&](const auto&, const LoadedCase& loaded, const Result& result, auto,
+                             Solution&) { ran.push_back(loaded.info.name + result.solution); };
+  const auto results = replay_file(file, {skipped, lacks, variant, large, fits}, pool, options);
+  BOOST_REQUIRE(results.size() == 5u);
+  check(results[0], Status::skipped, "no device");
+  check(results[1], Status::not_implemented, "no function prenorm_scale");
+  check(results[2], Status::not_implemented, "no function prenorm_twice__no_such");
+  check(results[3], Status::skipped,
+        "large for the emulator: more than 20 elements (--emulator-limit)");
+  BOOST_TEST((results[4].status != Status::skipped));
+  BOOST_TEST(ran == std::vector<std::string>{"tinytyped"}, boost::test_tools::per_element());
+  for (const Result& result : results) {
+    BOOST_TEST(result.fixture == file.path);
+    BOOST_TEST(result.problem == "scale");
+    BOOST_TEST(result.case_name.value_or("") == "tiny");
+    BOOST_TEST(result.solution == "typed");
+    BOOST_TEST(result.dtype == "float32");
+    BOOST_TEST(result.repeat.ends_with(" --case tiny --solution typed --fresh 1"), result.repeat);
+  }
+  options.only = [](const Case& info) { return info.name != "tiny"; };
+  BOOST_TEST(replay_file(file, {fits}, pool, options).empty());
 }
 
 BOOST_AUTO_TEST_CASE(an_absent_input_and_scalars_arrive) {

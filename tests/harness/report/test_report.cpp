@@ -2,6 +2,7 @@
 #include "base/text.hpp"
 #include "checks.hpp"
 #include "explain/failures_report.hpp"
+#include "grade/report_parts.hpp"
 #include "report/page.hpp"
 #include "report/report.hpp"
 #include "report/svg.hpp"
@@ -386,6 +387,23 @@ BOOST_AUTO_TEST_CASE(pictures_escape_texts_and_attributes) {
              "<svg class=\"c\" width=\"10\" height=\"20\" viewBox=\"0 0 10 20\">\n"
              "<g class=\"&quot;&gt;&lt;b&gt;\" x=\"0.5\"><text x=\"1\" y=\"2.5\" fill=\"red\">"
              "&lt;\\x1b&gt;</text><rect x=\"0\"/></g>\n</svg>\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_call_moves_what_its_kernels_move) {
+  const TensorType x{DType::float64, {3, 2}}, mask{DType::boolean, {5}};
+  Case info;
+  info.inputs = {InputInfo{x, ""}, std::nullopt, InputInfo{mask, ""}};
+  info.outputs = {OutputInfo{{7}, DType::float16, {}, {}, ""}};
+  BOOST_TEST(bytes_of_tensors(info) == 3u * 2 * 8 + 5 + 7 * 2);
+  CallProfile call{"relu", "one", 64, std::vector<KernelProfile>(2)};
+  call.kernels[0].sectors = 3;  // of 32 bytes
+  call.kernels[1].sectors = 1;
+  const Json told = profiles_object({call}).at(0);
+  BOOST_TEST(told["moved_bytes"] == 128);
+  BOOST_TEST(told["kernels"][0]["moved_bytes"] == 96);
+  BOOST_TEST(told["kernels"][1]["moved_bytes"] == 32);
+  check_has(profiles_text({call}, false),
+            {"relu, case one: moves 0.125 KiB, 2 times its inputs and outputs\n"});
 }
 
 BOOST_AUTO_TEST_CASE(a_list_without_items_has_nothing_around_it) {

@@ -8,6 +8,7 @@
 
 #include <boost/test/data/test_case.hpp>
 #include <cstddef>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <csignal>
@@ -27,6 +28,7 @@ namespace data = boost::unit_test::data;
 struct Box {
   TemporaryFolder folder;
   Sandbox sandbox;
+  bool are_tasks_watched = true;  // from outside, too
 
   explicit Box(SandboxKind kind) {
     sandbox.kind = kind;
@@ -46,7 +48,9 @@ struct Box {
     Process::Command command;
     command.program = program;
     command.arguments = words;
-    Process process(confined(command, sandbox));
+    command = confined(command, sandbox);
+    if (!are_tasks_watched) command.limits.tasks = 0;
+    Process process(command);
     std::string text;
     try {
       for (char c = 0;; text += c) process.receive(&c, 1, deadline_in(seconds));
@@ -310,6 +314,39 @@ IN_EACH_SANDBOX(limits_are_kept) {
   BOOST_TEST(box.sh("while :; do :; done") == "killed by SIGXCPU");
   box.sandbox.cpu_seconds = 0;
   BOOST_TEST(box.sh("sleep 20", 0.2) == "no answer within the time limit");
+}
+
+IN_EACH_SANDBOX(processes_beyond_the_limit_cannot_be_made) {
+  box.sandbox.processes = 20;
+  box.are_tasks_watched = false;
+  const std::string made = box.python(
+      "import signal\n"
+      "made = []\n"
+      "try:\n"
+      "  while len(made) < 50:\n"
+      "    made.append(os.fork())\n"
+      "    if made[-1] == 0: signal.pause()\n"
+      "except OSError: pass\n"
+      "for each in made: os.kill(each, signal.SIGKILL)\n"
+      "print(len(made))");
+  // Where the kernel counts, it counts the supervisor, too.
+  BOOST_TEST((made == "19\n" || (made == "18\n" && ::geteuid() != 0)), made);
+}
+
+IN_EACH_SANDBOX(what_has_no_limit_stays_as_it_was) {
+  box.sandbox.memory = box.sandbox.processes = box.sandbox.scratch = 0;
+  box.sandbox.cpu_seconds = 0;
+  const auto own = [](decltype(RLIMIT_CPU) which) {
+    rlimit limit{};
+    BOOST_REQUIRE(::getrlimit(which, &limit) == 0);
+    return std::to_string(static_cast<std::int64_t>(limit.rlim_cur)) + " " +
+           std::to_string(static_cast<std::int64_t>(limit.rlim_max)) + "\n";
+  };
+  BOOST_TEST(box.python("from resource import *\n"
+                        "for which in RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_NPROC:\n"
+                        "  print(*getrlimit(which))") ==
+             own(RLIMIT_CPU) + own(RLIMIT_FSIZE) + own(RLIMIT_NPROC));
+  BOOST_TEST(box.python("import mmap\nprint(len(mmap.mmap(-1, 1 << 20)))") == "1048576\n");
 }
 
 /// What a word of the command is followed by; empty: there is none.
