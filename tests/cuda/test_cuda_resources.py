@@ -127,7 +127,7 @@ def commands_of(build):
 
 
 def reports_of(build):
-    """An old tree may hold those of other files."""
+    """What ptxas said of these objects; an old tree may hold reports of other files."""
     return sorted(path for path in (build / f"{each}.resources" for each in commands_of(build))
                   if path.exists())
 

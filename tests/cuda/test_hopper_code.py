@@ -2,10 +2,8 @@
 """Fences, arrivals and waits in the machine code of the kernels for Hopper, as the disassembler of the
 toolkit shows it: what the model of these instructions (hopper/) takes as written, ptxas must keep."""
 
-import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from places import ROOT, replaced
-from test_cuda_resources import BUILD, NVCC
+from test_cuda_resources import BUILD, NVCC, commands_of
 
 OBJECTS = BUILD / "cuda/CMakeFiles/prenorm_hopper_kernels.dir"
 FILES = ["attention_wgmma", "linear_wgmma", "linear_bf16x6_wgmma"]
@@ -104,10 +102,10 @@ def test_what_the_source_lacks_is_missed(file, tmp_path):
     shutil.copytree(ROOT / "cuda", tmp_path / "cuda")
     source = tmp_path / "cuda" / file
     source.write_text(replaced(source.read_text(), text, ""))
-    entry, = (each for each in json.loads((BUILD / "compile_commands.json").read_text())
-              if each["file"].endswith("cuda/attention_wgmma.cu") and "prenorm_hopper_kernels" in each["command"])
-    words = [word.replace(str(ROOT / "cuda"), str(tmp_path / "cuda")) for word in shlex.split(entry["command"])]
+    compiled, = (words for path, words in commands_of(BUILD).items()
+                 if path.endswith("/prenorm_hopper_kernels.dir/attention_wgmma.cu.o"))
+    words = [word.replace(str(ROOT / "cuda"), str(tmp_path / "cuda")) for word in compiled]
     words[words.index("-o") + 1] = str(tmp_path / "planted.o")
-    subprocess.run(words, cwd=entry["directory"], check=True, capture_output=True)
+    subprocess.run(words, cwd=BUILD, check=True, capture_output=True)
     found = [line for code in disassembled(tmp_path / "planted.o").values() for line in complaints(code)]
     assert any(line.startswith(why) for line in found), found
