@@ -16,7 +16,7 @@ from test_cuda_resources import BUILD, NVCC, commands_of
 OBJECTS = BUILD / "cuda/CMakeFiles/prenorm_hopper_kernels.dir"
 FILES = ["attention_wgmma", "linear_wgmma", "linear_bf16x6_wgmma"]
 # In a virtual environment with Triton; Debian's toolkit brings it as well.
-PLACES = Path(os.environ.get("PRENORM_TEST_VENV") or "/nowhere").glob(
+PLACES = Path(os.environ.get("PRENORM_TEST_VENV") or "/nowhere/bin/python").parents[1].glob(
     "lib/python*/site-packages/triton/backends/nvidia/bin/cuobjdump")
 TOOL = shutil.which("cuobjdump") or next((str(path) for path in PLACES), None)
 
