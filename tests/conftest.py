@@ -115,9 +115,12 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: of the slow tier (tests/cmake/tests.cmake)")
 
 
-def in_part(name):
-    """Whether the part of the tests that runs, PRENORM_PART=2/4 for the second of four, has the one with this
-    name: by its name alone, so that a new test moves no other."""
+def in_part(item):
+    """Whether the part of the tests that runs, PRENORM_PART=2/4 for the second of four, has this one: by its
+    name alone, so that a new test moves no other; or by its file's, if that says IN_ONE_PART, as what its tests
+    share takes long to make."""
+    together = getattr(item.module, "IN_ONE_PART", False)
+    name = item.path.stem if together else f"{item.path.stem}::{item.name}"
     part, _, parts = os.environ.get("PRENORM_PART", "1/1").partition("/")
     return zlib.crc32(name.encode()) % int(parts) == int(part) - 1
 
@@ -127,7 +130,7 @@ OTHERS = pytest.StashKey()  # tests of other parts
 
 @pytest.hookimpl(trylast=True)  # of what -m and -k have left
 def pytest_collection_modifyitems(config, items):
-    others = [item for item in items if not in_part(f"{item.path.stem}::{item.name}")]
+    others = [item for item in items if not in_part(item)]
     items[:] = [item for item in items if item not in others]
     config.hook.pytest_deselected(items=others)
     config.stash[OTHERS] = others

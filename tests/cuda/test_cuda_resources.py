@@ -17,9 +17,14 @@ import pytest
 
 from places import ROOT
 
+IN_ONE_PART = True
 CEILINGS = ROOT / "cuda" / "ceilings.json"
 BUILD = Path(os.environ["PRENORM_HOME"])
 NVCC = os.environ.get("PRENORM_NVCC", "")
+# Debian's toolkit brings it, and so does Triton in a virtual environment.
+DISASSEMBLER = shutil.which("cuobjdump") or next(map(str, Path(
+    os.environ.get("PRENORM_TEST_VENV") or "/nowhere/bin/python").parents[1].glob(
+        "lib/python*/site-packages/triton/backends/nvidia/bin/cuobjdump")), None)
 ARCHITECTURES = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"}  # of the preset `cuda`
 
 pytestmark = pytest.mark.skipif(not NVCC, reason="there is no nvcc")
@@ -254,10 +259,9 @@ def test_what_ptxas_did_not_do_is_found(tmp_path, source, remark):
 def test_hopper_attention_uses_hopper(build):
     """Its products by the warpgroups' tensor cores, its copies by the copy engine."""
     objects = list((build / "cuda").rglob("attention_wgmma.cu.o"))
-    disassembler = shutil.which("cuobjdump") or shutil.which("cuobjdump", path=Path(NVCC).parent)
-    if not objects or not disassembler:
+    if not objects or not DISASSEMBLER:
         pytest.skip("there is no code for 9.0, or no cuobjdump")
-    code = subprocess.run([disassembler, "-sass", objects[0]], capture_output=True, text=True,
+    code = subprocess.run([DISASSEMBLER, "-sass", objects[0]], capture_output=True, text=True,
                           check=True).stdout
     kernels = code.split("Function : ")[1:]
     assert len(kernels) == 4  # two types, two d_k

