@@ -18,10 +18,10 @@ from urllib.parse import unquote
 
 import pytest
 
+from elf import with_names
 from grading import rubric
-from places import program
+from places import program, shipped
 from submissions import make
-from synthetic_class import content, shipped, with_names
 
 FORMULA = "=cmd|'-C calc'!A1"
 LINES = "two\nlines <b>"
@@ -64,8 +64,8 @@ def graded(tmp_path_factory):
     """A folder with the rubric, submissions and the gradebook of a class."""
     folder = tmp_path_factory.mktemp("class")
     (folder / "small.toml").write_text(RUBRIC)
-    right = content(shipped("plain"))
-    wrong = with_names(content(shipped("mistakes")),
+    right = shipped("plain").read_bytes()
+    wrong = with_names(shipped("mistakes").read_bytes(),
                        {"prenorm_rmsnorm__mean_subtracted": "prenorm_rmsnorm"})
     names = {"alice": right, FORMULA: wrong, LINES: right, LONG: b"no library"}
     for name, library in names.items():
