@@ -40,7 +40,7 @@ NOT_RUN = [
     (r"\./prenorm emulate (?!reverse)|sed ", "programs that the page does not have: test_emulate.py"),
     (r"\./prenorm watch", "goes on until q is pressed: test_watch.py"),
     (r"cmake |ctest ", "builds the project: test_package.py"),
-    (r"apt-get |docker ", "installs packages, makes an image"),
+    (r"apt-get |docker |git clone ", "installs packages, makes an image or a checkout"),
     (r"tar |prenorm-0", "an archive that takes minutes to make: test_archive.py"),
     (r"\./prenorm bench", "minutes, and other versions of PyTorch: test_bench_program.py"),
     (r"yield Case", "a part of fixtures/cases: test_make_fixtures.py"),
