@@ -3,7 +3,6 @@
 import concurrent.futures
 import dataclasses
 import math
-import os
 import re
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def puzzle(file, **targets):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             *_, profile = pool.map(lambda way: _emulate(file, *way), ways)
     except Error as error:
-        return Tried(False, f"{_short(error)}\nNot yet.")
+        return Tried(False, f"{str(error).replace(f'{HERE}/', '')}\nNot yet.")
     row = _kernel(profile)
     lines, solved = ["The results are right."], True
     for name, (words, count) in reached.items():
@@ -66,11 +65,6 @@ def puzzle(file, **targets):
 
 def _emulate(file, *options):
     return run("emulate", file, "-I", HERE, *options, exit_codes=(0,))
-
-
-def _short(error):
-    """A message without the names of folders."""
-    return re.sub(rf"({re.escape(os.getcwd())}|{re.escape(str(HERE))})/", "", str(error))
 
 
 def _kernel(profile):

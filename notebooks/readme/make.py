@@ -42,8 +42,7 @@ def table():
     fitting = max(start for start in starts if start <= WIDTH)
     end = lines.index("")
     cut = [line[:fitting].rstrip() for line in lines[:end]]
-    rest = [line.split(";")[0] if len(line) > WIDTH else line for line in lines[end:]]
-    return "\n".join(["$ ./prenorm verify", *cut, *rest]) + "\n"
+    return "\n".join(["$ ./prenorm verify", *cut, *lines[end:]]) + "\n"
 
 
 def write(which, text):

@@ -400,6 +400,18 @@ def test_a_program_in_a_folder_called_emulator(tmp_path, check, says):
     assert f"{path}:6" in done.stderr, done.stderr
 
 
+def test_a_finding_has_the_path_that_was_given(tmp_path):
+    """Also of a file that is preprocessed twice, for either side."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels/two.cu").write_text(
+        "__global__ void k(float* x) {\n  __shared__ float s[32];\n"
+        "  if (threadIdx.x > 0) s[threadIdx.x] = 1;\n  x[threadIdx.x] = s[threadIdx.x];\n}\n"
+        "int main() {\n  float* x;\n  cudaMalloc(&x, 128);\n  k<<<1, 32>>>(x);\n"
+        "#ifndef __CUDA_ARCH__\n  cudaDeviceSynchronize();\n#endif\n}\n")
+    done = emulate("kernels/two.cu", cwd=tmp_path)
+    assert done.returncode == 1 and "(kernels/two.cu:4)" in done.stderr, done.stderr
+
+
 def refuse_personality():
     """Has the kernel refuse personality(2) to this process, as containers do."""
     number, audit_number_at, allow, fail = 135, 0, 0x7fff0000, 0x00050000 | 1

@@ -1,6 +1,7 @@
 """The arrangement of the sources: which files exist, and which may include which."""
 
 import re
+import shutil
 import subprocess
 import tomllib
 
@@ -8,7 +9,7 @@ import h5py
 import pytest
 
 from elf import exports
-from places import ROOT, found_some
+from places import ROOT, found_some, version
 
 EXPORTS = sorted((ROOT / "reference" / "exports").glob("*.cpp"))
 COMPONENTS = [path.stem for path in EXPORTS]
@@ -242,9 +243,32 @@ def test_a_solution_exports_the_interface_and_nothing_else(home):
         assert strong and all(name.startswith("prenorm_") for name in strong), library
 
 
-def test_a_citation_names_this_version():
-    version = re.search(r"^project\(prenorm VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
-    assert re.findall("^version: (.*)", (ROOT / "CITATION.cff").read_text(), re.M) == [version]
+def test_every_file_names_this_version():
+    def named(file, form):
+        return re.findall(form, (ROOT / file).read_text(), re.M)
+
+    assert named("CITATION.cff", "^version: (.*)") == [version()]
+    assert named("notebooks/pyproject.toml", '^version = "(.*)"') == [version()]
+    assert named("CHANGELOG.md", "^## (.*)")[0] == version().removesuffix(".0")
+    assert set(named("docs/install.md", r"\bprenorm-(\d[\d.]*)-linux")) == {version().rpartition(".")[0]}
+
+
+def test_a_release_is_of_this_version(tmp_path):
+    """What the workflow asks of a tag before it builds."""
+    yaml = pytest.importorskip("yaml", reason="there is no PyYAML (Debian: python3-yaml)")
+    build, publish = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"].values()
+    [check] = [step["run"] for step in build["steps"] if "GITHUB_REF_NAME" in step.get("run", "")]
+    assert (build["container"], publish["needs"]) == ("debian:12", "build")
+    (tmp_path / "prenorm").symlink_to(ROOT / "prenorm")
+    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+
+    def accepted(tag):
+        return subprocess.run(["sh", "-e", "-c", check], cwd=tmp_path, stderr=subprocess.DEVNULL,
+                              env={"PATH": "/usr/bin:/bin", "GITHUB_REF_NAME": tag}).returncode == 0
+
+    assert accepted(f"v{version()}") and not accepted(f"v{version()}1") and not accepted("v0.1.0")
+    (tmp_path / "CHANGELOG.md").write_text("## 0.1\n")
+    assert not accepted(f"v{version()}")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github/workflows").glob("*.yml")), ids=lambda p: p.stem)

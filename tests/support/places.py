@@ -1,11 +1,17 @@
 """Where things are: the sources, and what ctest says of this build."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBMISSIONS = ROOT / "tests" / "submissions"
+
+
+def version():
+    """Of the project: "0.3.0"."""
+    return re.search(r"^project\(prenorm VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
 
 
 def program():

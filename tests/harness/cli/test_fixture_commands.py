@@ -1,10 +1,7 @@
 """`prenorm fixtures`: calibrate, make, check."""
 
 import math
-import os
 import re
-import subprocess
-import sys
 
 import h5
 import h5py
@@ -14,7 +11,6 @@ import pytest
 
 from centred import GOOD, centred, make_file
 from conftest import folder
-from places import ROOT
 
 
 @pytest.fixture
@@ -318,31 +314,3 @@ def test_an_input_or_scalar_that_changes_alone_is_seen(prenorm, tmp_path):
                 file["cases/two/inputs/x"][...] += other["x"]
         out = prenorm("fixtures", "check", path, code=None)
         assert f"never the only difference between two cases: {left}\n" in out, out
-
-
-@pytest.fixture
-def readme():
-    """The section of fixtures/README.md on a file of one's own: (its Python, its commands)."""
-    text = (ROOT / "fixtures/README.md").read_text()
-    section = text.split("## Write a fixture file of your own")[1].split("\n## ")[0]
-    return (re.search("```python\n(.*?)```", section, re.S)[1],
-            re.search("```sh\n(.*?)```", section, re.S)[1])
-
-
-def test_the_walk_of_the_readme(run, readme, tmp_path):
-    python, commands = readme
-    done = subprocess.run([sys.executable, "-c", python], cwd=tmp_path, capture_output=True,
-                          text=True, env={**os.environ, "PYTHONPATH": ROOT / "fixtures",
-                                          "PYTHONDONTWRITEBYTECODE": "1"})
-    assert done.returncode == 0, done.stderr
-    done = [run(*line.split("#")[0].split()[1:]) for line in commands.strip().splitlines()]
-    said = [command.stdout for command in done]
-    # The last one: not_widened is a mistake in float16 only, which the file does not have.
-    assert [command.returncode for command in done] == [0, 1, 0, 0, 1]
-    assert "2 tolerances written" in said[0]
-    missed = re.findall(r"defect  no case catches the mistake (\w+)", said[1])
-    assert missed == ["eps_0_is_default", "eps_at_least_1e_6", "eps_fixed_at_1e_6", "first_1024_rows"]
-    assert "4 defects" in said[1]
-    for of_verify in said[2:4]:
-        assert "rmsnorm" in of_verify and "0 failed" in of_verify
-    assert "21 of 26 mistakes caught" in said[4]
