@@ -24,7 +24,7 @@ def written(name, ending):
 
 def executed(name, tmp_path):
     """The outputs of a notebook's cells."""
-    pytest.importorskip("nbconvert", reason="there is no nbconvert (Debian: jupyter-nbconvert)")
+    pytest.importorskip("nbconvert")
     done = subprocess.run([sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute",
                            "--output-dir", tmp_path, ROOT / f"notebooks/{name}.ipynb"],
                           capture_output=True, text=True, cwd=ROOT / "notebooks",

@@ -17,7 +17,7 @@ import pytest
 from places import ROOT, found_some
 
 for package in ("pandas", "pygments"):
-    pytest.importorskip(package, reason=f"there is no {package} (Debian: python3-{package})")
+    pytest.importorskip(package)
 import prenorm  # noqa: E402
 from prenorm import cpp, panes, sources  # noqa: E402
 import h5  # noqa: E402

@@ -97,7 +97,7 @@ def test_an_unknown_step_is_an_error():
 
 
 def test_a_device_record_becomes_a_count():
-    pytest.importorskip("nbconvert", reason="there is no nbconvert (Debian: python3-nbconvert)")
+    pytest.importorskip("nbconvert")
     import pages
 
     other = (["cuda-tf32"], "recorded 4/86 passed on X, 2026-11-27")

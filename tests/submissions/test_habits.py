@@ -10,7 +10,6 @@ which returns what a call does. Those that need a module of their own are run_si
 """
 
 import ast
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -147,8 +146,7 @@ def test_habit_keeps_its_points(name, sandbox, tmp_path):
 @in_sandboxes(TORCH, slow=TORCH, in_all=[])
 def test_habit_with_torch_keeps_its_points(name, sandbox, tmp_path):
     need(sandbox)
-    if not importlib.util.find_spec("torch"):
-        pytest.skip("there is no torch (Debian: python3-torch)")
+    pytest.importorskip("torch")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages",
                     tmp_path / "venv"], check=True)
     check_python(name, TORCH[name], tmp_path / "venv/bin/python", sandbox, tmp_path)
