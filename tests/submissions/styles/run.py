@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 """Grades submissions with known mistakes, and honest ones, and looks at what they are told.
 
-    PRENORM_PROGRAM=build/release/bin/prenorm python3 tests/submissions/styles/run.py --state build/styles.jsonl
+    PRENORM_PROGRAM=build/release/bin/prenorm python3 tests/submissions/styles/run.py --kind alone --slip rope.halves
 
-What was graded is kept in the state file: the same command again continues where it stopped, and
-grades anew what a changed program or submission makes old. `--table docs/diagnosis.md` writes the
-table. Nothing is judged before all is graded, so that a table takes a second where nothing is new.
+`--table docs/diagnosis.md`, of all kinds, writes the page; so does test_styles.py, which grades the same.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import random
@@ -306,30 +303,14 @@ def interpreter(task):
     return interpreter_without_torch() if task.style in ("numpy", "honest/python_numpy") else python()
 
 
-LIBRARIES = None  # a folder in which built libraries are kept
-
-
-def keep_libraries(state):
-    """Beside the state file."""
-    global LIBRARIES
-    LIBRARIES = state.with_suffix(".libraries")
-    LIBRARIES.mkdir(exist_ok=True)
-
-
 def build(text, folder):
     """A library of the one source of a C++ submission, not optimized: to compile it takes longer than
     to run it."""
-    folder = LIBRARIES or folder
-    name = hashlib.sha256(text.encode()).hexdigest()[:16]
-    library, part = folder / f"{name}.so", folder / f"{name}.part"
-    if not library.exists():
-        source = folder / f"{name}.cpp"
-        source.write_text(text)
-        includes = [f"-I{path}" for path in (home() / "include", ROOT / "harness/include") if path.is_dir()]
-        subprocess.run(["c++", "-std=c++20", "-O0", "-shared", "-fPIC", "-fvisibility=hidden", *includes,
-                        source, "-o", part], check=True)
-        part.rename(library)
-        source.unlink()
+    source, library = folder / "solution.cpp", folder / "solution.so"
+    source.write_text(text)
+    includes = [f"-I{path}" for path in (home() / "include", ROOT / "harness/include") if path.is_dir()]
+    subprocess.run(["c++", "-std=c++20", "-O0", "-shared", "-fPIC", "-fvisibility=hidden", *includes,
+                    source, "-o", library], check=True)
     return library
 
 
@@ -376,61 +357,17 @@ def told(report):
     return {"status": report["status"], "message": report["message"], "problems": dict(of)}
 
 
-@cache
-def version():
-    """What decides about a diagnosis: the program, the mistakes and their words."""
-    digest = hashlib.sha256()
-    for path in [program(), home() / "lib/prenorm/libprenorm_mistakes.so",
-                 home() / "lib/prenorm/libmistakes.so", *found_some(words_folder().glob("*.toml"))]:
-        if path.exists():
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def key(task):
-    """What a task's result depends on."""
-    if task.style in submissions.STYLES:
-        text = task.text
-    else:
-        text = submissions.by_hand(task.style) or submissions.files(task.style)
-    return hashlib.sha256(f"{version()} {task.name} {task.problems} {text}".encode()).hexdigest()[:16]
-
-
-class State:
-    """Results by their key, a line each in a file, if there is one."""
-
-    def __init__(self, path):
-        self.path, self.results = path, {}
-        if path and path.exists():
-            for line in path.read_text().splitlines():
-                stored = json.loads(line)
-                self.results[stored["key"]] = stored["told"]
-
-    def keep(self, task, result):
-        self.results[key(task)] = result
-        if self.path:
-            with self.path.open("a") as file:
-                file.write(json.dumps({"key": key(task), "name": task.name, "told": result}) + "\n")
-
-
-def turn(task):
-    """Each slip once before any a second time: what is interrupted has seen all."""
-    if not task.slips:
-        return (0, 0)
-    return (bool(task.habits), place_among_styles(task.style, task.slips[0]))
-
-
-def grade_all(wanted, state, jobs=2, progress=None):
+def grade_all(wanted, jobs=2, progress=None):
     """{task: what it was told}"""
-    missing = sorted((task for task in wanted if key(task) not in state.results), key=turn)
-    for task in missing:
+    for task in wanted:
         interpreter(task)  # made once, and not by two threads
+    results = {}
     with ThreadPoolExecutor(jobs) as pool:
-        for done, (task, result) in enumerate(zip(missing, pool.map(grade, missing)), 1):
-            state.keep(task, result)
+        for task, result in zip(wanted, pool.map(grade, wanted)):
+            results[task] = result
             if progress:
-                progress(done, len(missing), task)
-    return {task: state.results[key(task)] for task in wanted}
+                progress(len(results), len(wanted), task)
+    return results
 
 
 # --- Judging --------------------------------------------------------------------------------------
@@ -635,7 +572,6 @@ def main():
     parser.add_argument("--slip", action="append", help="only these (PART.NAME)")
     parser.add_argument("--unlisted", type=int, default=165, metavar="COUNT", help="how many of that kind")
     parser.add_argument("--seed", type=int, default=1, help="that draws them")
-    parser.add_argument("--state", type=Path, help="file of results: resumes, and adds to it")
     parser.add_argument("--table", type=Path, help="write the page")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
@@ -648,9 +584,7 @@ def main():
         if done % 20 == 0 or done == total:
             print(f"{done}/{total} {task.name}", file=sys.stderr, flush=True)
 
-    if options.state:
-        keep_libraries(options.state)
-    results = grade_all(wanted, State(options.state), options.jobs, progress)
+    results = grade_all(wanted, options.jobs, progress)
     judged = {task: judge(task, result) for task, result in results.items()}
     if options.table:
         options.table.write_text(table(judged))
