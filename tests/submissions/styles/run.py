@@ -95,27 +95,26 @@ SEEN_BY_ALL_CASES = {"embedding.ids_in_float16", "embedding.ids_in_16_bits",
 
 def alone(style):
     for slip in submissions.names(style):
-        place, problems = place_among_styles(style, slip), tuple(submissions.problems(slip))
-        if place >= STYLES_OF_A_SLIP:
+        problems = tuple(submissions.problems(slip))
+        if style_of(slip) != style:
             continue
         if slip in SEEN_BY_ALL_CASES:
             yield Task("alone", style, (slip,), (), problems[:1], "strict")
             continue
         yield Task("alone", style, (slip,), (), problems, rubric_of(problems))
         habits = beside(style, [slip])
-        if habits and set(problems) & CONCERNED and place == 0:
+        if habits and set(problems) & CONCERNED:
             yield Task("alone", style, (slip,), habits, problems, rubric_of(problems))
 
 
-def place_among_styles(style, slip):
-    """0 for the first style that a slip is graded in, 1 for the second, ...: each slip begins with
-    another style."""
+def style_of(slip):
+    """The one that a slip is graded in, another for each: what is told comes from numbers, which change little
+    from style to style."""
     every = list(dict.fromkeys(name for one in submissions.STYLES for name in submissions.names(one)))
     styles = [one for one in submissions.STYLES if slip in submissions.names(one)]
-    return (styles.index(style) - every.index(slip)) % len(styles)
+    return styles[every.index(slip) % len(styles)]
 
 
-STYLES_OF_A_SLIP = 2  # of five: what is told comes from numbers, which change little from style to style
 # Problems whose numbers the habits of BESIDE change.
 CONCERNED = {"rope", "scaled_dot_product_attention", "multihead_self_attention_with_rope"}
 
@@ -261,7 +260,7 @@ def honest():
 
 
 @cache
-def drawn(count=165, seed=1):
+def drawn(count=100, seed=1):
     """Mistakes that are not on the list: {"mutants": [...], "raised": {component: number}}."""
     command = [python(), "-W", "ignore", HERE / "unlisted.py", "--json", str(count), "--seed", str(seed)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
@@ -446,11 +445,11 @@ on the list and, at the end, of such that are not. `tests/submissions/styles/run
 `tests/submissions/test_styles.py` holds the bounds.
 
 There are complete submissions in five styles that people write: PyTorch modules, PyTorch functions,
-PyTorch with `einsum`, NumPy, and C++. Two of them, in turn, are graded with one known mistake switched
+PyTorch with `einsum`, NumPy, and C++. One of them, in turn, is graded with one known mistake switched
 on. Only visible cases are used: those of the rubric `cs336-2025`, or all cases where that rubric lacks
 the problem or cannot catch the mistake. A mistake is *named right* if the report names it for a
 problem that it concerns: as itself, as another form of it, or among those that give the same numbers.
-If attention or RoPE is involved, it is also tried, in one of the styles, beside two habits of honest
+If attention or RoPE is involved, it is also tried beside two habits of honest
 code: NaN where a query attends to nothing, and angles in float32. A mistake that fails no case cannot
 be named and is not counted.
 """
@@ -570,7 +569,7 @@ def main():
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--style", action="append", choices=list(submissions.STYLES))
     parser.add_argument("--slip", action="append", help="only these (PART.NAME)")
-    parser.add_argument("--unlisted", type=int, default=165, metavar="COUNT", help="how many of that kind")
+    parser.add_argument("--unlisted", type=int, default=100, metavar="COUNT", help="how many of that kind")
     parser.add_argument("--seed", type=int, default=1, help="that draws them")
     parser.add_argument("--table", type=Path, help="write the page")
     parser.add_argument("--jobs", type=int, default=2)
