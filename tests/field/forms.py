@@ -531,7 +531,10 @@ def shares(form, cases):
             try:
                 y = form.call(**arguments)
             except (RuntimeError, ValueError, IndexError) as error:
-                found[name] = math.inf, str(error).splitlines()[0]
+                # Without AVX-512, as ATEN_CPU_CAPABILITY has it, PyTorch refuses a layout that it chose itself for
+                # a processor with AMX.
+                if "pack_vnni2 is only supported when avx512" not in str(error):
+                    found[name] = math.inf, str(error).splitlines()[0]
                 continue
         if y.shape != expected.shape or y.dtype != TORCH_DTYPES[dtype]:
             found[name] = math.inf, f"is {y.dtype} {list(y.shape)}"
