@@ -41,7 +41,7 @@ def launcher():
     (tree / "docs").mkdir()
     for name in ("docs/commands.md", "CMakeLists.txt"):
         shutil.copy(ROOT / name, tree / name)
-    for name in ("tests/support", "harness/cli/help"):
+    for name in ("tests/support", "harness/cli/help", "harness/cli/completion"):
         shutil.copytree(ROOT / name, tree / name)
 
     def script(path, text):
@@ -100,6 +100,15 @@ def test_help_of_a_command_comes_from_its_file(launcher, path):
 def test_the_version_comes_from_the_project(launcher, program):
     own = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     assert at_once(launcher, "--version") == at_once(launcher, "version") == (0, own, "")
+
+
+def test_completion_needs_no_build(launcher):
+    for shell in ("bash", "fish", "zsh"):
+        script = (ROOT / f"harness/cli/completion/prenorm.{shell}").read_text()
+        assert at_once(launcher, "completion", shell) == (0, script, "")
+    told = [line.split("\t")[0] for line in at_once(launcher, "completion", "--", "fixtures", "")[1].splitlines()]
+    assert told == ["make", "check", "calibrate", "export"]
+    assert at_once(launcher, "completion") == (2, "", "prenorm: completion: it takes a shell: bash, zsh or fish\n")
 
 
 def test_what_comes_after_dashes_is_no_question_for_help(launcher):
@@ -294,7 +303,8 @@ def test_a_checkout_that_is_reached_by_a_link_was_not_moved(launcher):
 def test_the_launcher_is_clean():
     if not shutil.which("shellcheck"):
         pytest.skip("there is no shellcheck")
-    done = subprocess.run(["shellcheck", ROOT / "prenorm"], capture_output=True, text=True)
+    scripts = [ROOT / "harness/cli/completion" / name for name in ("words.sh", "prenorm.bash")]
+    done = subprocess.run(["shellcheck", ROOT / "prenorm", *scripts], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
