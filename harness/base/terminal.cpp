@@ -67,7 +67,8 @@ void Progress::show(const std::string& line) {
 
 void Progress::print_if_due() {
   const auto now = Clock::now();
-  if (now - last_progress < interval_) return;
+  const bool first = on_terminal_ && !visible_;
+  if (!first && now - last_progress < interval_) return;
   last_progress = now;
   // 78 columns fit every terminal: a wrapped line could not be erased.
   const std::string text =

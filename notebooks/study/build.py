@@ -320,7 +320,7 @@ def execute_named(paths, home, jobs):
           f"{min(jobs, len(paths))} at a time", file=sys.stderr)
     executed = {}
     with tempfile.TemporaryDirectory(prefix="prenorm-study-", ignore_cleanup_errors=True) as scratch, \
-            saying(lambda: f"executed {len(executed)} of {len(paths)}"):
+            saying(lambda: f"notebooks executed: {len(executed)} of {len(paths)}"):
         for name, answer in execute_all(paths, environment(home, Path(scratch)), jobs):
             executed[name] = answer
     return executed

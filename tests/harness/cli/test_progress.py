@@ -31,10 +31,10 @@ def test_grade(run):
 def test_study(monkeypatch, capsys):
     monkeypatch.setattr(build, "EVERY", 0.001)
     told = threading.Event()
-    with build.saying(lambda: told.set() or "executed 1 of 2"):
+    with build.saying(lambda: told.set() or "notebooks executed: 1 of 2"):
         assert told.wait(60)
-    assert capsys.readouterr().err.startswith("executed 1 of 2\n")
+    assert capsys.readouterr().err.startswith("notebooks executed: 1 of 2\n")
     monkeypatch.setattr(build, "EVERY", 60)
-    with build.saying(lambda: "executed 2 of 2"):
+    with build.saying(lambda: "notebooks executed: 2 of 2"):
         pass
     assert capsys.readouterr().err == ""
