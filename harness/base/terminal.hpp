@@ -2,9 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <string>
+#include <thread>
 
 namespace prenorm::harness {
 
@@ -17,8 +18,10 @@ std::size_t terminal_width();
 /// Writes to standard output.
 void print(const std::string& text);
 
-/// One line on standard error that is overwritten repeatedly and erased at the end.
-/// Prints nothing if standard error is not a terminal. May be called from several threads.
+/// What long work is at, on standard error. A terminal has one line that is overwritten repeatedly
+/// and erased at the end. Elsewhere the latest line is printed about once a minute from the
+/// program's start on, also while nobody calls show(); $PRENORM_PROGRESS_SECONDS is another number
+/// of seconds, with 0 every line is printed. May be called from several threads.
 class Progress {
  public:
   Progress();
@@ -30,10 +33,14 @@ class Progress {
   void clear();
 
  private:
-  bool shown_ = false;
+  void print_if_due();
+
+  const bool on_terminal_;
+  const std::chrono::steady_clock::duration interval_;
   bool visible_ = false;
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point next_{};
+  std::string line_;
+  std::jthread clock_;  // prints while nobody calls show()
+  std::condition_variable_any wake_;
 };
 
 }  // namespace prenorm::harness

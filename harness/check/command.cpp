@@ -50,13 +50,20 @@ void add_row(CLI::App& app, const Option& row) {
   if (!row.several.empty()) return;
   const std::size_t end = std::min(row.name.find(' '), row.name.size());
   const std::string name = row.name.substr(0, end);
-  const std::string type = row.name.substr(std::min(end + 1, row.name.size()));
+  std::string type = row.name.substr(std::min(end + 1, row.name.size()));
   CLI::Option* option = std::visit(
       [&](auto* variable) { return add_variable(app, name, row, *variable); }, row.variable);
-  if (!std::holds_alternative<bool*>(row.variable)) option->type_name(type);
   for (const Rule& rule : row.rules) {
-    if (const auto* check = std::get_if<Check>(&rule)) option->check(CLI::Validator(*check, ""));
+    Check check;
+    if (const auto* words = std::get_if<OneOf>(&rule)) {
+      type = joined(*words, "|");
+      check = CLI::IsMember(*words);
+    } else if (const auto* own = std::get_if<Check>(&rule)) {
+      check = *own;
+    }
+    if (check) option->check(CLI::Validator(check, ""));
   }
+  if (!std::holds_alternative<bool*>(row.variable)) option->type_name(type);
   option->required(has(row, Trait::required));
   if (has(row, Trait::shows_default)) option->capture_default_str();
   if (has(row, Trait::hidden)) option->group("");
@@ -277,8 +284,6 @@ int run_command_line(std::vector<Command> commands, int argc, char** argv) {
   return run(program, std::span(argv, static_cast<std::size_t>(argc)));
 }
 
-Check is_member(std::vector<std::string> words) { return CLI::IsMember(std::move(words)); }
-
 Check in_range(std::int64_t least, std::int64_t most) { return CLI::Range(least, most); }
 
 std::string whole_number(const std::string& text) {
@@ -294,10 +299,13 @@ std::string positive(const std::string& text) {
   return is_number && number > 0 ? "" : "'" + text + "' must be a positive number";
 }
 
+Option dtype_option(Selection& selection) {
+  return {"--dtype float64|float32|float16|bfloat16", selection.dtypes, "Only this dtype"};
+}
+
 Option case_options(Selection& selection) {
-  return std::vector<Option>{
-      {"--case NAME", selection.cases, "Only this case (glob)"},
-      {"--dtype TYPE", selection.dtypes, "Only this dtype: float64, float32, float16 or bfloat16"}};
+  return std::vector<Option>{{"--case NAME", selection.cases, "Only this case (glob)"},
+                             dtype_option(selection)};
 }
 
 Option selection_options(Selection& selection) {

@@ -19,8 +19,6 @@ struct YardstickNames;
 
 /// What is wrong with an argument; empty where nothing is.
 using Check = std::function<std::string(const std::string& text)>;
-/// One of these words.
-Check is_member(std::vector<std::string> words);
 /// An integer in this range, both ends included.
 Check in_range(std::int64_t least, std::int64_t most);
 /// An integer from 0 on; a number from 0 on; a number above 0.
@@ -33,7 +31,9 @@ enum class Trait {
   shows_default,  // --help has the variable's value
   hidden,         // not in --help
 };
-using Rule = std::variant<Trait, Check>;
+/// One of these words, which stand for the value in --help.
+using OneOf = std::vector<std::string>;
+using Rule = std::variant<Trait, Check, OneOf>;
 
 /// The variable that an option sets. A bool belongs to a flag, a vector to an option that takes one
 /// value each time and may be repeated.
@@ -88,6 +88,7 @@ Command diff_command();
 
 // --- options that several commands have ------------------------------------------------------
 
+Option dtype_option(Selection& selection);
 /// --case and --dtype; with --fixtures and --problem before them.
 Option case_options(Selection& selection);
 Option selection_options(Selection& selection);

@@ -101,8 +101,8 @@ Command diff_command() {
   return {
       .name = "diff",
       .description = "Compare two files of saved outputs: shapes, dtypes and values",
-      .options = {{"A TEXT", o.first, "An outputs file, written by verify --save", Trait::required},
-                  {"B TEXT", o.second, "The outputs file to compare it with", Trait::required},
+      .options = {{"A.h5", o.first, "An outputs file, written by verify --save", Trait::required},
+                  {"B.h5", o.second, "The outputs file to compare it with", Trait::required},
                   {"--atol ATOL", o.atol, "Accept |a - b| <= ATOL + RTOL |b| (default: 0)",
                    non_negative},
                   {"--rtol RTOL", o.rtol, "See --atol", non_negative}},

@@ -138,6 +138,8 @@ std::vector<Result> run_all(const VerifyOptions& options, const std::vector<Sele
   };
   std::vector<Result> all = replay_all(files, entrants, pools, run, options.jobs);
   for (const Saver& saver : savers) saver.write();
+  Progress progress;
+  progress.show("looking for the reasons of failures");
   explanations = failed.explain(pools, !options.html.empty());
   return all;
 }

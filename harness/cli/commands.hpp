@@ -20,6 +20,11 @@ Command emulate_command();
 Command new_command();
 Command doctor_command();
 Command study_command();
+Command completion_command();
+
+/// Replaces this process by the program that the words start, looked for on the PATH. Throws
+/// UsageError where it cannot be started.
+[[noreturn]] void become(std::vector<std::string> words);
 
 /// --html and --svg, of what kernels do to memory.
 Option picture_options(std::string& html, std::string& svg);

@@ -261,8 +261,8 @@ Option class_options(GradeArguments& o) {
        "CSV file of students: columns submission, name, id, email; or an export of\n"
        "Canvas, Moodle or Gradescope"},
       {"--work FOLDER", many.work, "Folder for unfinished work (default: next to the gradebook)"},
-      {"--executor KIND", o.executor, "local (default), or slurm: grade in Slurm array jobs",
-       is_member({"local", "slurm"})},
+      {"--executor", o.executor, "local (default), or slurm: grade in Slurm array jobs",
+       OneOf{"local", "slurm"}},
       {"--slurm-option OPTION", many.execute.slurm_options,
        "Option for sbatch, as in --slurm-option=--partition=short"},
       {"--batch N", many.execute.batch,
@@ -302,7 +302,7 @@ Option setting_option(std::string_view name, GradeSettings& how) {
       setting.place);
   switch (setting.takes) {
     case Takes::any: break;
-    case Takes::sandbox: row.rules = {is_member({"bubblewrap", "process", "none"})}; break;
+    case Takes::sandbox: row.rules = {OneOf{"bubblewrap", "process", "none"}}; break;
     case Takes::interpreter: row.rules = {Trait::shows_default}; break;
     case Takes::positive: row.rules = {Check(positive)}; break;
     case Takes::whole: row.rules = {Check(whole_number)}; break;
@@ -311,10 +311,9 @@ Option setting_option(std::string_view name, GradeSettings& how) {
 }
 
 Option hidden_visibility_option(std::string& visibility) {
-  return {"--hidden-visibility WHEN", visibility,
-          "When Gradescope shows hidden groups: visible (default), after_due_date or\n"
-          "after_published; they always count in the total",
-          is_member({"visible", "after_due_date", "after_published"})};
+  return {"--hidden-visibility", visibility,
+          "When Gradescope shows hidden groups (default: visible); they always count in the total",
+          OneOf{"visible", "after_due_date", "after_published"}};
 }
 
 Command grade_command() {

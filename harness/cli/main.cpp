@@ -6,6 +6,6 @@ int main(int argc, char** argv) {
       {verify_command(), grade_command(), watch_command(), hint_command(), gradescope_command(),
        gradebook_command(), bench_command(), profile_command(), list_command(), show_command(),
        fixtures_command(), mistakes_command(), diff_command(), emulate_command(), new_command(),
-       doctor_command(), study_command()},
+       doctor_command(), study_command(), completion_command()},
       argc, argv);
 }

@@ -395,8 +395,8 @@ Command new_command() {
       .name = "new",
       .description = "Create a submission to start from: it builds and scores 0 points",
       .options = {{"DIR TEXT", o.folder, "A new or empty folder", Trait::required},
-                  {"--language NAME", o.language, "cpp, cuda, python or triton", Trait::required,
-                   is_member({"cpp", "cuda", "python", "triton"})},
+                  {"--language", o.language, "What it is written in", Trait::required,
+                   OneOf{"cpp", "cuda", "python", "triton"}},
                   {"--rubric NAME|FILE", o.rubric,
                    "Only the problems that this rubric grades; in Python, by its function names\n"
                    "(default: all problems; in Python, all that cs336-2025 has a name for)"},

@@ -1,4 +1,6 @@
 // prenorm list and prenorm show: the problems, and one of them in full.
+#include "base/files.hpp"
+#include "base/json.hpp"
 #include "base/paths.hpp"
 #include "base/parallel.hpp"
 #include "base/terminal.hpp"
@@ -22,10 +24,11 @@
 namespace prenorm::harness {
 namespace {
 
-/// "reference, plain, mistakes (9)": which of these solutions have a function for the problem. The
-/// variants of one that has it, and of a collection, are named if `each_variant`.
-std::string solutions_for(const std::string& problem, SolutionPool& pool,
-                          const std::vector<std::string>& names, bool each_variant) {
+/// "reference", "plain", "mistakes (9)": which of these solutions have a function for the problem.
+/// The variants of one that has it, and of a collection, are named if `each_variant`: each as
+/// --solution takes it.
+std::vector<std::string> solutions_for(const std::string& problem, SolutionPool& pool,
+                                       const std::vector<std::string>& names, bool each_variant) {
   std::vector<std::string> having;
   for (const std::string& name : names) {
     Solution& solution = pool.get(name);
@@ -39,14 +42,18 @@ std::string solutions_for(const std::string& problem, SolutionPool& pool,
       having.push_back(name + " (" + std::to_string(variants.size()) + ")");
     }
   }
-  return having.empty() ? "none" : joined(having);
+  return having;
+}
+
+std::string or_none(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : joined(names);
 }
 
 // --- list -------------------------------------------------------------------------------------
 
 struct ListOptions {
   Selection selection;
-  std::string rubric;
+  std::string rubric, json;
   bool no_color = false;
 };
 
@@ -58,44 +65,70 @@ Rubric rubric_of(const ListOptions& options) {
   return as_usage([&] { return read_rubric(options.rubric.empty() ? usual : options.rubric); });
 }
 
-/// "1", "5 in attention": what an item of the rubric gives for the problem, with others or alone.
-std::string points_for(const std::string& problem, const Rubric& rubric) {
-  for (const RubricItem& item : rubric.items) {
-    if (!item.has(problem)) continue;
-    const bool alone = item.problems.size() == 1 && item.name == problem;
-    return fmt::format("{}", item.points) + (alone ? "" : " in " + printable(item.name));
-  }
-  return "-";
+/// The item that grades the problem, with others or alone; nullptr for none.
+const RubricItem* item_of(const std::string& problem, const Rubric& rubric) {
+  const auto found =
+      std::ranges::find_if(rubric.items, [&](const RubricItem& item) { return item.has(problem); });
+  return found == rubric.items.end() ? nullptr : &*found;
 }
 
-std::string dtypes_of(const SelectedFixture& file) {
-  std::string text;
+/// "1", "5 in attention".
+std::string points_of(const RubricItem* item, const std::string& problem) {
+  if (item == nullptr) return "-";
+  const bool alone = item->problems.size() == 1 && item->name == problem;
+  return fmt::format("{}", item->points) + (alone ? "" : " in " + printable(item->name));
+}
+
+std::vector<std::string_view> dtypes_of(const SelectedFixture& file) {
+  std::vector<std::string_view> names;
   for (const DType dtype : {DType::float64, DType::float32, DType::float16, DType::bfloat16}) {
     const bool has = std::ranges::any_of(
         file.cases, [dtype](const Case* info) { return info->dtype() == dtype; });
-    if (!has) continue;
-    // f64 f32 f16 bf16: short, as there are four of them in most rows.
-    const std::string_view full = name(dtype);
-    const bool brain = full.starts_with("b");
-    text += (text.empty() ? "" : " ") + std::string(brain ? "bf" : "f") +
+    if (has) names.push_back(name(dtype));
+  }
+  return names;
+}
+
+/// "f64 f32 f16 bf16": short, as there are four of them in most rows.
+std::string in_short(const std::vector<std::string_view>& dtypes) {
+  std::string text;
+  for (const std::string_view full : dtypes) {
+    text += (text.empty() ? "" : " ") + std::string(full.starts_with("b") ? "bf" : "f") +
             std::string(full.substr(full.size() - 2));
   }
   return text;
 }
 
+Json list_row(const SelectedFixture& file, const RubricItem* item,
+              const std::vector<std::string>& solutions) {
+  return {{"problem", file.problem.empty() ? Json() : Json(file.problem)},
+          {"fixture", file.path},
+          {"message", file.error},
+          {"cases", file.cases.size()},
+          {"dtypes", dtypes_of(file)},
+          {"item", item == nullptr ? Json() : Json(item->name)},
+          {"points", item == nullptr ? Json() : number(item->points)},
+          {"solutions", solutions}};
+}
+
 int list(const ListOptions& options) {
+  require_reports({options.json});
   SolutionPool pool;
   std::vector<std::string> names = shipped_solutions();
   std::ranges::stable_partition(names, [](const auto& name) { return name == "reference"; });
   const Rubric rubric = rubric_of(options);
   Table table;
   table.head = {"problem", "cases", "types", "points", "solutions"};
+  Json report = report_head("list");
+  report["rubric"] = rubric.name.empty() ? Json() : Json(rubric.name);
+  Json& rows = report["problems"] = Json::array();
   bool unusable = false;
   std::size_t problems = 0, cases = 0;
   for (const SelectedFixture& file :
        open_files(options.selection, processors(), Requirements{.tolerances = false})) {
     if (!file.fixture) {
       unusable = true;
+      rows.push_back(list_row(file, nullptr, {}));
       table.rows.push_back({{printable(file.path)},
                             {},
                             {},
@@ -105,15 +138,21 @@ int list(const ListOptions& options) {
     }
     ++problems;
     cases += file.cases.size();
-    table.rows.push_back({{printable(file.fixture->problem())},
+    const std::string& problem = file.fixture->problem();
+    const RubricItem* item = item_of(problem, rubric);
+    rows.push_back(list_row(file, item, solutions_for(problem, pool, names, true)));
+    table.rows.push_back({{printable(problem)},
                           {std::to_string(file.cases.size())},
-                          {dtypes_of(file)},
-                          {points_for(file.fixture->problem(), rubric)},
-                          {solutions_for(file.fixture->problem(), pool, names, false)}});
+                          {in_short(dtypes_of(file))},
+                          {points_of(item, problem)},
+                          {or_none(solutions_for(problem, pool, names, false))}});
   }
-  print(render(table, wants_colour(options.no_color)));
-  print("\n" + counted(problems, "problem") + ", " + counted(cases, "case") + "; " +
-        program_name() + " show PROBLEM: details\n");
+  if (!options.json.empty()) write_text(options.json, to_text(report));
+  if (options.json != "-") {
+    print(render(table, wants_colour(options.no_color)));
+    print("\n" + counted(problems, "problem") + ", " + counted(cases, "case") + "; " +
+          program_name() + " show PROBLEM: details\n");
+  }
   if (unusable) return 2;
   return table.rows.empty() ? 3 : 0;
 }
@@ -121,7 +160,7 @@ int list(const ListOptions& options) {
 // --- show -------------------------------------------------------------------------------------
 
 struct ShowOptions {
-  std::string problem;
+  std::string problem, json;
   Selection selection;
   bool no_color = false;
 };
@@ -154,9 +193,15 @@ std::optional<int> line_of_function(const fs::path& path, const std::string& fun
   return std::nullopt;
 }
 
-/// "reference/file.hpp:12", or why there is nothing to show.
-std::string find_code(const std::string& folder, const std::string& ending,
-                      const std::string& function) {
+/// Where code stands, "reference/file.hpp:12"; or why there is none.
+struct Code {
+  std::string place, missing;
+
+  std::string text() const { return place + missing; }
+  Json json() const { return place.empty() ? Json() : Json(place); }
+};
+
+Code find_code(const std::string& folder, const std::string& ending, const std::string& function) {
   bool has_sources = false;
   for (const fs::path& tree : source_trees()) {
     std::vector<fs::path> files;
@@ -170,17 +215,18 @@ std::string find_code(const std::string& folder, const std::string& ending,
       const auto line = line_of_function(file, function);
       if (!line) continue;
       const fs::path shown = tree == "." ? file.lexically_relative(".") : file;
-      return shown.string() + ":" + std::to_string(*line);
+      return {shown.string() + ":" + std::to_string(*line), ""};
     }
   }
-  return has_sources ? "no function of this name in " + folder + "/"
-                     : "no sources in " + folder + "/ here";
+  return {"", has_sources ? "no function of this name in " + folder + "/"
+                          : "no sources in " + folder + "/ here"};
 }
 
 /// The notebook beside code in "reference/file.hpp:12": notebooks/file.ipynb; empty where there is
 /// none.
-std::string find_notebook(const std::string& reference) {
-  const std::string stem = fs::path(reference.substr(0, reference.rfind(':'))).stem().string();
+std::string find_notebook(const Code& reference) {
+  const std::string& place = reference.place;
+  const std::string stem = fs::path(place.substr(0, place.rfind(':'))).stem().string();
   for (const fs::path& tree : source_trees()) {
     const fs::path file = tree / "notebooks" / (stem + ".ipynb");
     std::error_code ignored;
@@ -191,18 +237,29 @@ std::string find_notebook(const std::string& reference) {
   return "";
 }
 
-/// "recorded 14/15 passed on NVIDIA H200, 2026-11-21; changed since last device run".
-std::string recorded(const std::string& problem, const Record* record, const std::string& sources) {
-  if (record == nullptr || !record->problems.contains(problem)) return "not yet run on a device";
-  const auto& cases = record->problems.at(problem);
-  return fmt::format("recorded {}/{} passed {}{}", record->passed(problem), cases.size(),
-                     record->origin(), record->note_of_change(sources));
+/// What the record of a device says of one solution of the problem.
+struct OnDevice {
+  std::string solution;
+  std::optional<std::size_t> passed = {}, cases = {};  // nothing: not yet run on a device
+  bool changed = false;                                // since then
+  std::string message = "not yet run on a device";
+};
+PRENORM_JSON(OnDevice, solution, passed, cases, changed, message)
+
+OnDevice recorded(const std::string& problem, const std::string& solution, const Record* record,
+                  const std::string& sources) {
+  if (record == nullptr || !record->problems.contains(problem)) return {solution};
+  const std::size_t passed = record->passed(problem), cases = record->problems.at(problem).size();
+  // "recorded 14/15 passed on NVIDIA H200, 2026-11-21; changed since last device run"
+  return {solution, passed, cases, record->sources != sources,
+          fmt::format("recorded {}/{} passed {}{}", passed, cases, record->origin(),
+                      record->note_of_change(sources))};
 }
 
-/// What device records say of the problem: a text for each solution of a device that may have it.
-std::vector<std::string> on_devices(const std::string& problem, SolutionPool& pool) {
+/// For each solution of a device that may have the problem.
+std::vector<OnDevice> on_devices(const std::string& problem, SolutionPool& pool) {
   const Records records = read_records(records_folder());
-  std::vector<std::string> texts;
+  std::vector<OnDevice> found;
   for (const std::string& name : shipped_solutions()) {
     Solution& solution = pool.get(name);
     solution.load();
@@ -215,12 +272,35 @@ std::vector<std::string> on_devices(const std::string& problem, SolutionPool& po
       versions.push_back(name + "/" + variant);
     }
     for (const std::string& version : versions) {
-      texts.push_back(
-          version + ": " +
-          recorded(problem, records.of(version, solution.sources()), solution.sources()));
+      found.push_back(
+          recorded(problem, version, records.of(version, solution.sources()), solution.sources()));
     }
   }
-  return texts;
+  return found;
+}
+
+/// All that `show` knows of a problem.
+struct Shown {
+  SelectedFixture file;
+  std::string function;
+  Code reference, cuda;
+  std::string notebook;
+  std::vector<std::string> solutions;
+  std::vector<OnDevice> devices;
+};
+
+Shown look_up(const ShowOptions& options) {
+  Shown shown;
+  shown.file = open_problem(options.problem, options.selection);
+  const std::string& problem = shown.file.fixture->problem();
+  shown.function = "int prenorm_" + problem + "(const prenorm_call*)";
+  shown.reference = find_code("reference", ".hpp", problem);
+  shown.cuda = find_code("cuda", ".cu", problem);
+  shown.notebook = find_notebook(shown.reference);
+  SolutionPool pool;
+  shown.solutions = solutions_for(problem, pool, shipped_solutions(), true);
+  shown.devices = on_devices(problem, pool);
+  return shown;
 }
 
 std::string fact(const std::string& what, const std::string& value) {
@@ -250,32 +330,93 @@ std::string case_paragraph(const Case& info, const Signature& signature, bool co
   return text;
 }
 
-int show(const ShowOptions& options) {
-  const SelectedFixture file = open_problem(options.problem, options.selection);
-  const Fixture& fixture = *file.fixture;
-  const bool colour = wants_colour(options.no_color);
+std::string show_text(const Shown& shown, bool colour) {
+  const Fixture& fixture = *shown.file.fixture;
   std::string text = toned(fixture.problem(), Tone::strong, colour) + "\n\n";
   text += padded("signature", 12) + wrapped_signature(fixture.signature_text(), 12, 100) + "\n";
-  text += fact("function", "int prenorm_" + fixture.problem() + "(const prenorm_call*)");
+  text += fact("function", shown.function);
   if (!fixture.source().empty()) text += fact("source", printable(fixture.source()));
   if (!fixture.oracle().empty()) text += fact("oracle", printable(fixture.oracle()));
-  text += fact("fixture", printable(file.path) + ", " + counted(file.cases.size(), "case"));
-  const std::string reference = find_code("reference", ".hpp", fixture.problem());
-  text += fact("reference", reference);
-  text += fact("CUDA", find_code("cuda", ".cu", fixture.problem()));
-  const std::string notebook = find_notebook(reference);
-  if (!notebook.empty()) text += fact("notebook", notebook);
-  SolutionPool pool;
-  text += fact("solutions", solutions_for(fixture.problem(), pool, shipped_solutions(), true));
+  text +=
+      fact("fixture", printable(shown.file.path) + ", " + counted(shown.file.cases.size(), "case"));
+  text += fact("reference", shown.reference.text());
+  text += fact("CUDA", shown.cuda.text());
+  if (!shown.notebook.empty()) text += fact("notebook", shown.notebook);
+  text += fact("solutions", or_none(shown.solutions));
   std::string what = "device";
-  for (const std::string& text_of_version : on_devices(fixture.problem(), pool)) {
-    text += fact(std::exchange(what, ""), text_of_version);
+  for (const OnDevice& device : shown.devices) {
+    text += fact(std::exchange(what, ""), device.solution + ": " + device.message);
   }
   text += "\n";
-  for (const Case* info : file.cases) {
+  for (const Case* info : shown.file.cases) {
     text += case_paragraph(*info, fixture.signature(), colour);
   }
-  print(text);
+  return text;
+}
+
+Json output_json(const std::string& name_of_it, const OutputInfo& output) {
+  Json object{{"name", name_of_it}, {"dtype", name(output.dtype)}, {"shape", output.shape}};
+  const Tolerance none, &bound = output.tolerance ? *output.tolerance : none;
+  object["atol"] = output.tolerance ? number(bound.atol) : Json();
+  object["rtol"] = output.tolerance ? number(bound.rtol) : Json();
+  object["rms"] = member_json(bound.rms);
+  object["bias"] = member_json(bound.bias);
+  object["atol_tf32"] = output.tolerance_tf32 ? number(output.tolerance_tf32->atol) : Json();
+  object["rtol_tf32"] = output.tolerance_tf32 ? number(output.tolerance_tf32->rtol) : Json();
+  object["reason"] = output.reason;
+  return object;
+}
+
+Json case_json(const Case& info, const Signature& signature) {
+  Json object{{"name", info.name},
+              {"dtype", name(info.dtype())},
+              {"description", info.description},
+              {"error", member_json(info.error)},
+              {"dims", info.redrawn_sizes}};
+  Json& scalars = object["scalars"] = Json::object();
+  for (std::size_t i = 0; i < info.scalars.size(); ++i) {
+    scalars[signature.scalars[i].name] =
+        std::visit([](auto value) { return member_json(value); }, info.scalars[i]);
+  }
+  Json& inputs = object["inputs"] = Json::array();
+  for (std::size_t i = 0; i < info.inputs.size(); ++i) {
+    if (!info.inputs[i]) continue;
+    inputs.push_back({{"name", signature.inputs[i].name},
+                      {"dtype", name(info.inputs[i]->type.dtype)},
+                      {"shape", info.inputs[i]->type.shape},
+                      {"draw", info.inputs[i]->draw}});
+  }
+  Json& outputs = object["outputs"] = Json::array();
+  for (std::size_t i = 0; i < info.outputs.size(); ++i) {
+    outputs.push_back(output_json(signature.outputs[i].name, info.outputs[i]));
+  }
+  return object;
+}
+
+std::string show_json(const Shown& shown) {
+  const Fixture& fixture = *shown.file.fixture;
+  Json object = report_head("show");
+  object.update({{"problem", fixture.problem()},
+                 {"signature", fixture.signature_text()},
+                 {"function", shown.function},
+                 {"source", fixture.source()},
+                 {"oracle", fixture.oracle()},
+                 {"fixture", shown.file.path},
+                 {"reference", shown.reference.json()},
+                 {"cuda", shown.cuda.json()},
+                 {"notebook", shown.notebook.empty() ? Json() : Json(shown.notebook)},
+                 {"solutions", shown.solutions},
+                 {"devices", shown.devices}});
+  object["cases"] = array_of(
+      shown.file.cases, [&](const Case* info) { return case_json(*info, fixture.signature()); });
+  return to_text(object);
+}
+
+int show(const ShowOptions& options) {
+  require_reports({options.json});
+  const Shown shown = look_up(options);
+  if (!options.json.empty()) write_text(options.json, show_json(shown));
+  if (options.json != "-") print(show_text(shown, wants_colour(options.no_color)));
   return 0;
 }
 
@@ -290,7 +431,8 @@ Command list_command() {
       .options = {selection_options(o.selection),
                   {"--rubric NAME|FILE", o.rubric,
                    "Rubric whose points are shown (default: cs336-2025)"},
-                  {"--no-color", o.no_color, "Disable colours"}},
+                  json_option(o.json),
+                  no_color_option(o.no_color)},
       .footer =
           R"(A number after a solution is its number of variants, as in the collection of mistakes.
 
@@ -305,10 +447,11 @@ Command show_command() {
   return {
       .name = "show",
       .description = "Show a problem's signature, its cases with tolerances, and where its code is",
-      .options = {{"PROBLEM TEXT", o.problem, "A problem, or a fixture file", Trait::required},
+      .options = {{"PROBLEM|FILE TEXT", o.problem, "A problem, or a fixture file", Trait::required},
                   {"--fixtures PATH", o.selection.fixtures, "Fixture file, or folder of them"},
                   case_options(o.selection),
-                  {"--no-color", o.no_color, "Disable colours"}},
+                  json_option(o.json),
+                  no_color_option(o.no_color)},
       .footer = "Example:\n  prenorm show PROBLEM        (prenorm list shows the names)",
       .run = [options] { return show(*options); }};
 }

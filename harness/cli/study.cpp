@@ -13,8 +13,7 @@
 namespace prenorm::harness {
 namespace {
 
-/// Replaces this process by the builder, which gets all arguments, --help too. Returns only by
-/// throwing.
+/// Replaces this process by the builder, which gets all arguments, --help too.
 int study(std::vector<std::string> words) {
   const fs::path builder = home() / "share/prenorm/notebooks/study/build.py";
   if (!fs::exists(builder)) throw UsageError(builder.string() + ": not found");
@@ -25,14 +24,18 @@ int study(std::vector<std::string> words) {
   const std::string python = fs::exists(system_python) ? system_python : "python3";
   // -B: write no bytecode into an installation.
   words.insert(words.begin(), {python, "-B", builder.string()});
+  become(words);
+}
+
+}  // namespace
+
+void become(std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
-  throw UsageError(python + ": " + std::strerror(errno) + " (Debian: python3)");
+  throw UsageError(words[0] + ": " + std::strerror(errno));
 }
-
-}  // namespace
 
 Command study_command() {
   const auto words = std::make_shared<std::vector<std::string>>();

@@ -6,12 +6,14 @@ Pages are files that need no server, no network and, except for the formulae, no
 
 import argparse
 import concurrent.futures
+import contextlib
 import fcntl
 import json
 import multiprocessing
 import os
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -25,6 +27,7 @@ PACKAGES = "python3-nbconvert python3-ipykernel python3-matplotlib python3-panda
 PROGRAM = os.environ.get("PRENORM_LAUNCHER") or "prenorm"
 MANIFEST = "pages.json"  # the pages of the folder, for a later run
 ANSWERS = "answers.json"  # of the harness, for a later run
+EVERY = float(os.environ.get("PRENORM_PROGRESS_SECONDS") or 60) or 1  # seconds between two lines of progress
 
 
 class Unusable(Exception):
@@ -198,6 +201,24 @@ def execute_all(paths, variables, jobs):
             raise
 
 
+@contextlib.contextmanager
+def saying(line):
+    """Prints line() on standard error about once a minute for as long as the work in its block takes."""
+    done = threading.Event()
+
+    def say():
+        while not done.wait(EVERY):
+            print(line(), file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=say)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 def report(path, failure, seconds):
     if failure:
         print(f"{path.name} failed: {failure}", file=sys.stderr)
@@ -276,9 +297,11 @@ def answers(folder, digest, problems, ask):
     missing = [each for each in problems if known.get(each, {}).get("inputs") != digest]
     if missing:
         what = missing[0] if len(missing) == 1 else f"{len(missing)} problems"
-        print(f"running the cases and the known mistakes of {what}", file=sys.stderr)
+        running = f"running the cases and the known mistakes of {what}"
+        print(running, file=sys.stderr)
         begun = time.monotonic()
-        known |= {problem: {"inputs": digest, **answer} for problem, answer in ask(missing).items()}
+        with saying(lambda: f"still {running}"):
+            known |= {problem: {"inputs": digest, **answer} for problem, answer in ask(missing).items()}
         put(path, json.dumps(known))
         print(f"results and mistakes: {time.monotonic() - begun:.1f} s", file=sys.stderr)
     return known
@@ -295,9 +318,12 @@ def execute_named(paths, home, jobs):
         return {}
     print(f"executing {len(paths)} {'notebooks' if len(paths) > 1 else 'notebook'}, "
           f"{min(jobs, len(paths))} at a time", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="prenorm-study-",
-                                     ignore_cleanup_errors=True) as scratch:
-        return dict(execute_all(paths, environment(home, Path(scratch)), jobs))
+    executed = {}
+    with tempfile.TemporaryDirectory(prefix="prenorm-study-", ignore_cleanup_errors=True) as scratch, \
+            saying(lambda: f"notebooks executed: {len(executed)} of {len(paths)}"):
+        for name, answer in execute_all(paths, environment(home, Path(scratch)), jobs):
+            executed[name] = answer
+    return executed
 
 
 def main():

@@ -106,15 +106,10 @@ class Facts:
 
 def _on_devices(problem):
     """The device records: [(solutions with the same text, text)], without variants."""
-    told = prenorm.run("show", problem, "--fixtures", program.FIXTURES, "--no-color")
-    paragraph = re.search(r"^device((?: +.*\n)+)", told, re.M)
-    if not paragraph:
-        return []
-    entries = re.split(r"(?:^|\s)(\w[\w-]*(?:/\w+)?): ", " ".join(paragraph[1].split()))[1:]
     found = {}
-    for solution, text in zip(entries[::2], entries[1::2]):
-        if "/" not in solution:
-            found.setdefault(text, []).append(solution)
+    for each in program.report("show", problem)["devices"]:
+        if "/" not in each["solution"]:
+            found.setdefault(each["message"], []).append(each["solution"])
     return [(solutions, text) for text, solutions in found.items()]
 
 

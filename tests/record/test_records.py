@@ -226,6 +226,12 @@ def test_show_tells_what_a_device_said(prenorm, fixture, recorded, tmp_path):
     assert re.search(r"^device +device: recorded 2/3 passed on Fake Device 1, [\d-]+$", out, re.M)
     assert re.search(r"^ +other: not yet run on a device$", out, re.M)
     assert "no sources in cuda/ here" in out
+    report = json.loads(prenorm("show", "twice", "--fixtures", fixture, "--json", "-", device=False))
+    devices = {each["solution"]: each for each in report["devices"]}
+    assert devices["device"].pop("message").startswith("recorded 2/3 passed on Fake Device 1, ")
+    assert devices["device"] == {"solution": "device", "passed": 2, "cases": 3, "changed": False}
+    assert devices["other"] == {"solution": "other", "passed": None, "cases": None, "changed": False,
+                                "message": "not yet run on a device"}
     (tmp_path / "cuda").mkdir()
     (tmp_path / "cuda/doubling.cu").write_text(
         "// twice(x)\nPRENORM_CUDA_VARIANT(twice, v2, f)\nPRENORM_CUDA_EXPORT(twice, f, g)\n")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ STAND_INS = {
              'echo "CMAKE_HOME_DIRECTORY:INTERNAL=$(cd ../.. && pwd)" > CMakeCache.txt\n'
              'for program in prenorm prenorm_check; do cp "$TREE/program" bin/$program; done',
     "ctest": 'case "$*" in *-R*) printf "a::b: %s\\n" "$REASON" "$REASON" >> "$PRENORM_SKIPS" ;; esac',
-    "ninja": 'case "$*" in *" -n "*) ;; *targets.ninja*) echo "[1/7] Building a.o"; exit ${FAILS:-0} ;; esac',
+    "ninja": 'case "$*" in *" -n "*) echo "$STEPS" ;; *targets.ninja*) echo "[1/7] Building a.o"; exit ${FAILS:-0} ;; esac',
 }
 PROGRAM = 'echo "ran $*"'
 
@@ -40,7 +41,7 @@ def launcher():
     (tree / "docs").mkdir()
     for name in ("docs/commands.md", "CMakeLists.txt"):
         shutil.copy(ROOT / name, tree / name)
-    for name in ("tests/support", "harness/cli/help"):
+    for name in ("tests/support", "harness/cli/help", "harness/cli/completion"):
         shutil.copytree(ROOT / name, tree / name)
 
     def script(path, text):
@@ -99,6 +100,15 @@ def test_help_of_a_command_comes_from_its_file(launcher, path):
 def test_the_version_comes_from_the_project(launcher, program):
     own = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     assert at_once(launcher, "--version") == at_once(launcher, "version") == (0, own, "")
+
+
+def test_completion_needs_no_build(launcher):
+    for shell in ("bash", "fish", "zsh"):
+        script = (ROOT / f"harness/cli/completion/prenorm.{shell}").read_text()
+        assert at_once(launcher, "completion", shell) == (0, script, "")
+    told = [line.split("\t")[0] for line in at_once(launcher, "completion", "--", "fixtures", "")[1].splitlines()]
+    assert told == ["make", "check", "calibrate", "export"]
+    assert at_once(launcher, "completion") == (2, "", "prenorm: completion: it takes a shell: bash, zsh or fish\n")
 
 
 def test_what_comes_after_dashes_is_no_question_for_help(launcher):
@@ -293,7 +303,8 @@ def test_a_checkout_that_is_reached_by_a_link_was_not_moved(launcher):
 def test_the_launcher_is_clean():
     if not shutil.which("shellcheck"):
         pytest.skip("there is no shellcheck")
-    done = subprocess.run(["shellcheck", ROOT / "prenorm"], capture_output=True, text=True)
+    scripts = [ROOT / "harness/cli/completion" / name for name in ("words.sh", "prenorm.bash")]
+    done = subprocess.run(["shellcheck", ROOT / "prenorm", *scripts], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
@@ -319,14 +330,70 @@ def test_verify_builds_what_its_options_need(launcher):
         assert f" {needed}" in launcher.calls()
 
 
-def test_a_second_build_waits_for_the_first(launcher):
+@pytest.mark.parametrize("builds, told", [
+    ("", "installs or configures"),
+    ("{then} 8 tsan all\n", "builds build/tsan: 6 of 8 steps left, about 15 min"),
+    ("{then} 6 tsan all\n", "builds build/tsan: 6 of 6 steps left")])
+def test_a_second_build_waits_for_the_first(launcher, builds, told):
     with (launcher.tree / "build/lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        second = launcher("verify", start=subprocess.Popen)
-        assert second.stderr.readline() == "prenorm: another prenorm installs or builds here; waiting for it\n"
-        assert launcher.calls() == ""
+        lock.write(builds.format(then=int(time.time()) - 290))
+        lock.flush()
+        second = launcher("verify", start=subprocess.Popen, STEPS="[1/6] a\n[2/6] b")
+        assert second.stderr.readline() == f"prenorm: waiting for another prenorm, which {told}\n"
+        assert "cmake" not in launcher.calls()
     out, _ = second.communicate(timeout=60)
     assert out == "ran verify\n" and "cmake" in launcher.calls()
+
+
+def test_what_is_built_does_not_wait(launcher):
+    tree, nothing = built(launcher), "ninja: no work to do."
+    assert launcher("study", STEPS=nothing).returncode == 0  # with its packages
+    with (tree / "build/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for words in (["list"], ["study"], ["verify", "--jobs", "1"], ["build", "grade"]):
+            done = launcher(*words, STEPS=nothing)
+            assert (done.returncode, done.stdout, done.stderr) == (
+                0, "" if "build" in words else f"ran {' '.join(words)}\n", ""), words
+
+
+@pytest.mark.parametrize("what", ["a source", "a new file", "CMake's", "the program", "options of CMake", "moved",
+                                  "new packages", "packages of study"])
+def test_what_may_not_be_built_waits(launcher, what):
+    tree, steps, options, word = built(launcher), "ninja: no work to do.", {}, "list"
+    later = time.time() + 60
+    if what == "a source":
+        steps = "[1/1] Building a.o"
+    elif what == "a new file":
+        os.utime(tree / "harness/cli", (later, later))
+    elif what == "CMake's":
+        os.utime(tree / "CMakeLists.txt", (later, later))
+    elif what == "the program":
+        (tree / "build/release/bin/prenorm").unlink()
+    elif what == "options of CMake":
+        options["PRENORM_CMAKE_ARGS"] = "-DPRENORM_WERROR=ON"
+    elif what == "moved":
+        (tree / "build/release/CMakeCache.txt").write_text("CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere\n")
+    elif what == "new packages":
+        os.utime(tree / "build/release/install.log", (later, later))
+    else:
+        word = "study"
+    with (tree / "build/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = launcher(word, start=subprocess.Popen, STEPS=steps, **options)
+        assert second.stderr.readline() == "prenorm: waiting for another prenorm, which installs or configures\n"
+    second.communicate(timeout=60)
+    assert "build.ninja\n" in launcher.calls()  # CMake was asked
+
+
+def test_a_build_says_to_others_what_it_builds(launcher):
+    lock = launcher.tree / "build/lock"
+    assert launcher("verify", STEPS="[1/2] a\n[2/2] b", FAILS="1").returncode == 2
+    assert re.fullmatch(r"\d+ 2 release verified\n", lock.read_text())
+    assert launcher("verify", STEPS="ninja: no work to do.").returncode == 0
+    assert lock.read_text() == ""
+    launcher("verify", STEPS="[1/2] a\n[2/2] b")
+    assert lock.read_text() == ""
 
 
 def test_a_checkout_that_cannot_be_written_runs_what_is_built(launcher):
@@ -357,9 +424,7 @@ def test_a_test_is_skipped_for_a_known_reason_only(launcher, reason, code):
 
 @pytest.mark.parametrize("fails", [0, 3])
 def test_a_build_without_a_terminal_says_how_far_it_is(launcher, fails):
-    text = (launcher.tree / "prenorm").read_text()
-    (launcher.tree / "prenorm").write_text(text.replace("every=60", "every=0"))
-    done = launcher("verify", FAILS=str(fails))
+    done = launcher("verify", FAILS=str(fails), PRENORM_PROGRESS_SECONDS="0")
     assert "prenorm: built 1/7\n" in done.stderr
     assert (launcher.tree / "build/release/build.log").read_text() == "[1/7] Building a.o\n"
     assert done.returncode == (2 if fails else 0) and ("the build failed" in done.stderr) == bool(fails)

@@ -30,6 +30,17 @@ def test_installed_program_verifies(prefix, tmp_path):
     assert "rmsnorm" in out and "PASSED" in out
 
 
+def test_shells_and_man_find_what_is_theirs(prefix, home):
+    for name, source in (("bash-completion/completions/prenorm", "bash"), ("zsh/site-functions/_prenorm", "zsh"),
+                         ("fish/vendor_completions.d/prenorm.fish", "fish")):
+        script = (ROOT / f"harness/cli/completion/prenorm.{source}").read_text()
+        assert (prefix / "share" / name).read_text() == script
+        assert run(prefix / "bin/prenorm", "completion", source, env=without_home()) == script
+    assert "rmsnorm\t\n" in run(prefix / "bin/prenorm", "completion", "--", "verify", "--problem", "rms",
+                                env=without_home())
+    assert (prefix / "share/man/man1/prenorm.1").read_text() == (home / "share/man/man1/prenorm.1").read_text()
+
+
 def test_find_package_builds_a_solution_that_passes(prefix, tmp_path):
     run("cmake", "-G", "Ninja", "-S", ROOT / "tests/repository/package", "-B", tmp_path, "-DCMAKE_BUILD_TYPE=Release",
         f"-DCMAKE_PREFIX_PATH={prefix}")

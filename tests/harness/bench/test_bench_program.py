@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -96,6 +97,12 @@ def multihead_entries():
                   inputs={**x, **dict.fromkeys(["w_q", "w_k", "w_v", "w_o"], square),
                           "token_positions": "[batch, seq] ~ integer(0, 40)"},
                   scalars={"num_heads": 2, "max_seq_len": 40}, **common)]
+
+
+def test_progress_where_there_is_no_terminal(run, shapes):
+    error = run("bench", "--fixtures", ROOT / "fixtures/rmsnorm.h5", "--shapes", shapes(entry("first")), "--solution",
+                "reference", "--samples", 2, "--threads", 1, code=0, PRENORM_PROGRESS_SECONDS=0).stderr
+    assert re.findall(r"^prenorm: \[1/1\] first.*", error, re.M) and error.endswith(", 2 of 2\n"), error
 
 
 def test_a_run_from_end_to_end(bench, shapes, tmp_path):

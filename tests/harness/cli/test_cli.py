@@ -1,5 +1,6 @@
 """Wrong words, help, and the program without /proc."""
 
+import json
 import os
 import re
 import shutil
@@ -7,7 +8,7 @@ import subprocess
 
 import pytest
 
-from centred import GOOD
+from centred import GOOD, SIGNATURE
 from places import ROOT
 
 
@@ -117,6 +118,50 @@ def test_list_with_a_bad_file(prenorm, good, bad):
     out = prenorm("list", "--fixtures", good, "--fixtures", bad, code=2)
     assert "BAD_FIXTURE" in out and "centred" in out
     assert "1 problem, 4 cases" in out
+
+
+def test_list_in_json(prenorm, good, bad, tmp_path):
+    report = json.loads(prenorm("list", "--fixtures", good, "--fixtures", bad, "--json", "-", code=2))
+    assert (report["version"], report["command"], report["rubric"]) == (1, "list", None)
+    assert report["environment"]["program"].startswith("prenorm ")
+    listed, unusable = report["problems"]
+    assert listed == {"problem": "centred", "fixture": str(good), "message": "", "cases": 4,
+                      "dtypes": ["float64", "float32", "float16"], "item": None, "points": None,
+                      "solutions": ["reference", "cuda-emulated", "fast", "honest/reversed", "mistakes/no_bias",
+                                    "mistakes/no_scale", "mistakes/sum_for_mean", "plain"]}
+    assert (unusable["problem"], unusable["fixture"], unusable["solutions"]) == (None, str(bad), [])
+    assert str(bad) in unusable["message"]
+    (tmp_path / "points.toml").write_text(
+        'title = "x"\n[[items]]\nname = "whole"\nproblems = ["centred"]\npoints = 2.5\n'
+        '[[groups]]\nname = "all"\nshare = 1\n')
+    table = prenorm("list", "--fixtures", good, "--rubric", "./points.toml", "--json", "list.json")
+    [row] = json.loads((tmp_path / "list.json").read_text())["problems"]
+    assert (row["item"], row["points"]) == ("whole", 2.5) and "2.5 in whole" in table
+
+
+def test_show_in_json(prenorm, good, wrong, tmp_path):
+    (tmp_path / "cuda").mkdir()
+    (tmp_path / "cuda/centring.cu").write_text("PRENORM_CUDA_EXPORT(centred, f, g)\n")
+    report = json.loads(prenorm("show", "centred", "--fixtures", good, "--json", "-"))
+    assert {key: report[key] for key in ("version", "command", "problem", "signature", "function", "source", "oracle",
+                                         "fixture", "reference", "cuda", "notebook", "devices")} == {
+        "version": 1, "command": "show", "problem": "centred", "signature": SIGNATURE,
+        "function": "int prenorm_centred(const prenorm_call*)", "source": "made up for this test", "oracle": "",
+        "fixture": str(good), "reference": None, "cuda": "cuda/centring.cu:1", "notebook": None, "devices": []}
+    assert "mistakes/no_bias" in report["solutions"]
+    cases = {case["name"]: case for case in report["cases"]}
+    assert set(cases) == set(GOOD)
+    assert cases["refused"]["error"] == "scale must be above 0" and cases["refused"]["outputs"] == []
+    [output] = cases["batch32"]["outputs"]
+    assert cases["batch32"] == {
+        "name": "batch32", "dtype": "float32", "description": "a case", "error": None, "dims": [],
+        "scalars": {"scale": 2.5}, "inputs": [
+            {"name": "x", "dtype": "float32", "shape": [3, 8], "draw": "normal(0,1)"},
+            {"name": "bias", "dtype": "float32", "shape": [8], "draw": "normal(0,1)"}], "outputs": [output]}
+    assert output == {"name": "y", "dtype": "float32", "shape": [3, 8], "atol": 2.0**-19, "rtol": 2.0**-21, "rms": None,
+                      "bias": None, "atol_tf32": None, "rtol_tf32": None, "reason": ""}
+    assert prenorm("show", good, "--json", "show.json") == prenorm("show", good)
+    assert json.loads((tmp_path / "show.json").read_text()) == report
 
 
 def test_show(prenorm, good, tmp_path):
