@@ -84,8 +84,8 @@ __device__ void store_rows(T* y, std::int64_t stride, int rows, int columns, T* 
   }
 }
 
-/// Blocks that share a multiprocessor by their registers. On 8.6 and 8.9, which have only 100 KiB
-/// of shared memory, one does where D is 128.
+/// Blocks that share a multiprocessor by their registers. On 8.6, 8.9 and 12.x, which have only
+/// 100 KiB of shared memory, one does where D is 128.
 template <int D>
 constexpr int blocks_together = D == 32    ? 3
                                 : D <= 128 ? 2

@@ -34,14 +34,6 @@ void softmax_long_rows(const T* x, T* y, const Slices& s, Stream stream);
 template <class T>
 void softmax_columns(const T* x, T* y, const Slices& s, Stream stream);
 
-// Of short rows, blocks of 256 threads: as many as a multiprocessor has threads for, which are
-// 2048, on sm_86 and sm_89 1536.
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
-constexpr int short_blocks = 6;
-#else
-constexpr int short_blocks = 8;
-#endif
-
 // Two blocks of 512 threads have 64 registers per thread, and with less than 113 KiB of shared
 // memory each both fit a multiprocessor of sm_90. In float64, whose exponential takes more
 // registers, it is one; so it is where devices have less shared memory.

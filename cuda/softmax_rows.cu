@@ -8,6 +8,7 @@
 // Rows whose length is no multiple of 16 bytes are moved 16 bytes at a time too: as the vectors
 // that cover them. Of those at the ends a part belongs to the neighbouring rows. It is loaded,
 // taken as -infinity and not stored.
+#include "architecture.cuh"
 #include "launch.cuh"
 #include "mma.cuh"
 #include "softmax.cuh"
@@ -21,7 +22,7 @@ namespace {
 
 // ---- short rows ---------------------------------------------------------------------------------
 
-constexpr int short_threads = 256;
+constexpr int short_threads = 256, short_blocks = multiprocessor_threads / short_threads;
 
 /// A block is threads (x, y): x, a power of two up to 32, share a row, N elements each; y rows lie
 /// side by side.

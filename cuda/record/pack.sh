@@ -1,7 +1,7 @@
 #!/bin/sh
 # record.sh --pack FILE [--arch ARCHITECTURE] [--without-fixtures]: the kit, all that cuda/record.sh
 # needs on a machine with a device, as tar.xz. ARCHITECTURE is the one for which kernels are compiled:
-# 90a (H100, H200), 80, 86 or 89. OpenBLAS takes 4 MB of it: bench compares with `fast`. Fixtures take
+# 90a (H100, H200), or another from 80 on. OpenBLAS takes 4 MB of it: bench compares with `fast`. Fixtures take
 # 31 MB, which a machine that has the checkout too need not be sent. PRENORM_KIT_BUILD names the build
 # folder (build/kit). A kit above 60 MB is refused.
 set -eu
