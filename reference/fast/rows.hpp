@@ -79,14 +79,20 @@ Tensor<T> map_rows(const Tensor<T>& x, std::size_t width, Formula formula) {
   return y;
 }
 
+/// How far apart neighbours along an axis are.
+template <class T>
+std::size_t distance_along(const Tensor<T>& x, std::size_t axis) {
+  std::size_t inner = 1;
+  for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
+  return inner;
+}
+
 /// y of the shape of x, slice by slice along an axis: formula(a, b) is given a slice of x, widened,
 /// and sets that of y. Both may be the same memory, so b is set element by element.
 template <class T, class Formula>
 Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
   using C = compute_t<T>;
-  const std::size_t n = x.shape(axis);
-  std::size_t inner = 1;  // the distance between elements of a slice
-  for (std::size_t after = axis + 1; after < x.dimension(); ++after) inner *= x.shape(after);
+  const std::size_t n = x.shape(axis), inner = distance_along(x, axis);
   if (inner == 1) return map_rows(x, n, formula);
 
   auto y = empty<T>(shape_of(x));
@@ -111,6 +117,24 @@ Tensor<T> map_slices(const Tensor<T>& x, std::size_t axis, Formula formula) {
       T* to = y.data() + first + i * inner;
       for (std::size_t s = 0; s < count; ++s) to[s] = static_cast<T>(slices[s * stride + i]);
     }
+  });
+  return y;
+}
+
+/// y of the shape of x, by blocks of neighbouring slices along an axis that is not the last:
+/// formula(from, to, n, width, stride) is given a block of x, [n, width] with rows `stride` apart,
+/// and sets that of y. A block stays in the second-level cache.
+template <class T, class Formula>
+Tensor<T> map_columns(const Tensor<T>& x, std::size_t axis, Formula formula) {
+  auto y = empty<T>(shape_of(x));
+  if (x.size() == 0) return y;
+  const std::size_t n = x.shape(axis), inner = distance_along(x, axis);
+  constexpr std::size_t elements = 1u << 17, of_cache_line = 16;
+  const std::size_t most = std::max(elements / n / of_cache_line, std::size_t{1}) * of_cache_line;
+  const std::size_t parts = (inner + most - 1) / most;
+  parallel_for(x.size() / (n * inner) * parts, x.size(), [&](std::size_t job) {
+    const std::size_t column = job % parts * most, first = job / parts * n * inner + column;
+    formula(x.data() + first, y.data() + first, n, std::min(most, inner - column), inner);
   });
   return y;
 }
